@@ -1,10 +1,11 @@
 // Package quarantine detects publishers with an anomalous day and quarantines them: the Credits
 // that they mint from then on are held until an administrator decides (POST
-// /api/billing?action=quarantine).
+// /api/billing?action=quarantine). It also detects young publishers with far more acts of a campaign
+// than it has elsewhere: then acts of the campaign at young publishers wait before they are charged.
 //
 // It judges settlement's own sums per publisher and day, so every process finds the same. Only sold
-// ads come from the analytics store, without which all other rules still apply. A case is opened
-// once, however many processes run. It changes no charge and delays nothing.
+// ads and acts come from the analytics store, without which all other rules still apply. A case is
+// opened once, however many processes run.
 package quarantine
 
 import (
@@ -16,6 +17,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
@@ -46,16 +48,29 @@ type Store interface {
 	// FamilyOwners maps the developer ids of accounts to that of their family's oldest account,
 	// unless it is their own.
 	FamilyOwners(ctx context.Context) (map[uuid.UUID]uuid.UUID, error)
+	// YoungPublishers maps the publishers with events within [traffic.ActDays] whose families are
+	// young to the developer id of the family's oldest account.
+	YoungPublishers(ctx context.Context, now time.Time) (map[uuid.UUID]uuid.UUID, error)
+	// PerActCampaigns returns the models of the campaigns that pay per click or conversion.
+	PerActCampaigns(ctx context.Context) (map[uuid.UUID]campaign.BillingModel, error)
+	// HeldActs counts the acts that wait for a decision.
+	HeldActs(ctx context.Context) (map[ledger.Acts]int64, error)
+	// OpenActCases lists the publishers with open cases about acts, by campaign.
+	OpenActCases(ctx context.Context) (map[uuid.UUID][]uuid.UUID, error)
 	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 	// OpenQuarantine opens a case; false if one is open.
 	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
 }
 
-// Source counts the ads of servers; see analytics/stats.
+// Source counts events and the ads of servers; see analytics/stats.
 type Source interface {
 	// ShownAds counts the ads sold in the whole hours from since to until (excluded), and the counted
 	// impressions from since's day on.
 	ShownAds(ctx context.Context, since, until time.Time) ([]traffic.ShownAds, error)
+	// CampaignCounts sums the counted events of each campaign from a day on.
+	CampaignCounts(ctx context.Context, since day.Day) ([]traffic.AdCount, error)
+	// PublisherCounts sums them for each of the publishers.
+	PublisherCounts(ctx context.Context, since day.Day, developers []uuid.UUID) ([]traffic.AdCount, error)
 }
 
 // Deps holds the dependencies of a [Detector]. All are required but Now.
@@ -127,6 +142,11 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 		found = append(found, rules.Readerless(today, sums)...)
 	}
 	few, failed := d.fewShown(ctx, rules, now)
+	many, err := d.manyActs(ctx, rules, now)
+	failed = errors.Join(failed, err)
+	if opened, err = d.openActs(ctx, many, now); err != nil {
+		return opened, err
+	}
 	for _, evidence := range append(found, few...) {
 		did, err := d.open(ctx, evidence, now)
 		if err != nil {
@@ -179,13 +199,18 @@ func (d *Detector) open(ctx context.Context, e traffic.Evidence, now time.Time) 
 			return false, nil
 		}
 	}
+	id, what := ledger.QuarantineID(developer, e.Today.Day, len(cases)), "its Credits are held"
+	if e.Campaign != uuid.Nil {
+		acts := ledger.Acts{CampaignID: e.Campaign, DeveloperID: developer}
+		id, what = ledger.ActsCaseID(acts, e.Today.Day, len(cases)), "acts of a campaign at young publishers wait"
+	}
 	did, err := d.store.OpenQuarantine(ctx, ledger.Quarantine{
-		ID: ledger.QuarantineID(developer, e.Today.Day, len(cases)), DeveloperID: developer, Evidence: e, OpenedAt: now,
+		ID: id, DeveloperID: developer, Evidence: e, OpenedAt: now,
 	})
 	if did {
 		d.opened.WithLabelValues(string(e.Rule)).Inc()
 		d.log.LogAttrs(ctx, slog.LevelWarn,
-			"publisher put into quarantine: its Credits are held until an administrator decides",
+			"publisher put into quarantine: "+what+" until an administrator decides",
 			slog.String("developer_id", developer.String()), slog.String("rule", string(e.Rule)),
 			slog.Float64("value", e.Value), slog.Float64("threshold", e.Threshold))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
@@ -32,7 +33,36 @@ type days struct {
 	ads          []traffic.ShownAds
 	owners       map[uuid.UUID]uuid.UUID
 	since, until time.Time // of the last call of ShownAds
-	away         error     // of ShownAds
+	away         error     // of the analytics store
+
+	young    map[uuid.UUID]uuid.UUID
+	models   map[uuid.UUID]campaign.BillingModel
+	held     map[ledger.Acts]int64
+	shownAt  []traffic.AdCount
+	campaign []traffic.AdCount
+}
+
+func (d *days) YoungPublishers(context.Context, time.Time) (map[uuid.UUID]uuid.UUID, error) {
+	return d.young, d.err
+}
+
+func (d *days) PerActCampaigns(context.Context) (map[uuid.UUID]campaign.BillingModel, error) {
+	return d.models, d.err
+}
+
+func (d *days) HeldActs(context.Context) (map[ledger.Acts]int64, error) { return d.held, d.err }
+
+func (d *days) CampaignCounts(context.Context, day.Day) ([]traffic.AdCount, error) {
+	return slices.Clone(d.campaign), d.away
+}
+
+func (d *days) PublisherCounts(_ context.Context, _ day.Day, of []uuid.UUID) (list []traffic.AdCount, err error) {
+	for _, c := range d.shownAt {
+		if slices.Contains(of, c.DeveloperID) {
+			list = append(list, c)
+		}
+	}
+	return list, d.away
 }
 
 func (d *days) ShownAds(_ context.Context, since, until time.Time) ([]traffic.ShownAds, error) {

@@ -3,6 +3,7 @@ package billing
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -60,6 +61,8 @@ type evidenceReply struct {
 
 	By   *uuid.UUID `json:"by,omitempty"` // of a manual case: the administrator and the note
 	Note string     `json:"note,omitempty"`
+
+	CampaignID *uuid.UUID `json:"campaign_id,omitempty"` // of many_acts
 }
 
 func answerCase(c ledger.Quarantine) caseReply {
@@ -76,6 +79,9 @@ func answerCase(c ledger.Quarantine) caseReply {
 	r.Evidence.Note = e.Note
 	if e.By != uuid.Nil {
 		r.Evidence.By = &e.By
+	}
+	if c.OfActs() {
+		r.Evidence.CampaignID = &e.Campaign
 	}
 	switch c.Decision {
 	case ledger.QuarantineRelease:
@@ -179,10 +185,13 @@ func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
 	if err != nil {
 		return err
 	}
-	open, err := a.deps.Publishers.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Open: true, Limit: 1})
+	open, err := a.deps.Publishers.Quarantines(
+		ctx, ledger.QuarantineQuery{Developer: developer, Open: true, Limit: maxCases},
+	)
 	if err != nil {
 		return err
 	}
+	open = slices.DeleteFunc(open, func(c ledger.Quarantine) bool { return c.OfActs() })
 	if len(open) == 0 {
 		return errs.New(errs.Conflict, "the case was ended meanwhile; try again")
 	}

@@ -182,6 +182,10 @@ func Of(e *auditlog.Entry) (Statement, bool) {
 		s.Reason = after(e, "note")
 		if s.Rule = after(e, "rule"); s.Rule != "" {
 			s.Kind, s.Automated = Hold, s.Rule != "manual"
+			if s.Rule == "many_acts" { // the note has the rates of others
+				s.Reason = "Far more clicks or conversions of one campaign came from this publisher than from " +
+					"others. They wait uncharged until a person has reviewed the case."
+			}
 			if s.Reason == "" {
 				s.Reason = "The traffic of this publisher does not look human; the rule states the reason. " +
 					"Credits are held until a person has reviewed it."

@@ -32,6 +32,8 @@ type Batch struct {
 	// ConversionCap is the number of conversions that a campaign may be charged for per publisher
 	// and hour of receipt (ADNET_CONVERSION_HOURLY_CAP); 0 means no cap.
 	ConversionCap int64
+
+	acts map[Acts]*ActsBook // of acts with cases
 }
 
 // Run holds the records of one range. Records[i] has offset First+i.
@@ -50,6 +52,9 @@ type Record struct {
 	early  bool // waits for the event that permits it, see [Batch.Screen]
 	stored bool // was early in an earlier batch
 	due    bool // with stored: its time is over
+	held   bool // with early: waits for a decision about acts, see [ActsBook]
+	waited bool // with stored: was held in an earlier batch
+	again  bool // repeats an event that is held
 }
 
 // ErrFenced reports that another consumer moved a partition's offset: the batch must be dropped and
@@ -64,11 +69,17 @@ type Tx interface {
 	// Early returns the early events that the query selects, by ID, and locks them. While none is
 	// stored it returns without a call of query or a round trip.
 	Early(ctx context.Context, query func() EarlyQuery) ([]Early, error)
+	// Acts returns what decides whether acts wait. Those without a case may be absent. While no case
+	// about acts is open, and held reports that no recalled event was held, it returns without a call
+	// of which or a round trip.
+	Acts(ctx context.Context, held bool, which func() []Acts) (map[Acts]*ActsBook, error)
 	// Recorded reports which of the auctions have a recorded event of a type: impressions and
 	// clicks for [Batch.Screen]. An auction's events are in one partition, which
 	// AdvanceOffsets locks, so the result stays valid until the transaction ends. It is called at
 	// most once per type.
 	Recorded(ctx context.Context, of EventType, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
+	// Hold notes that events that Early returned wait for a decision about acts from now on.
+	Hold(ctx context.Context, ids []int64) error
 	// Judge moves events that Early returned to the next offsets of a partition of [EarlyStream],
 	// in the order of ids, and claims these like AdvanceOffsets.
 	Judge(ctx context.Context, number int32, ids []int64) (stream.Range, error)

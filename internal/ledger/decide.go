@@ -53,7 +53,7 @@ func Decide(b Batch, fresh []bool, books Books) Effects {
 			case VerdictEarly:
 				effects.Early = append(effects.Early, Early{
 					Partition: run.Partition, Offset: run.First + int64(j), Auction: r.Event.AuctionID,
-					Written: r.Written, Value: r.Raw,
+					Written: r.Written, Value: r.Raw, Acts: r.acts(), Held: r.held,
 				})
 			}
 		}
@@ -114,6 +114,8 @@ func (d *decider) record(r *Record) Outcome {
 	switch {
 	case r.early:
 		return Outcome{Verdict: VerdictEarly}
+	case r.again:
+		return Outcome{Verdict: Duplicate}
 	case e.Proof == BadSignature:
 		return Outcome{Verdict: VerdictForged}
 	case e.Proof == Expired:

@@ -39,6 +39,8 @@ type Early struct {
 	Auction uuid.UUID
 	Written time.Time // its record, UTC
 	Value   []byte    // its record
+	Acts              // of its campaign at its publisher
+	Held    bool      // it waits for a decision about these
 }
 
 // Judged is an early event at its place in [EarlyStream].
@@ -54,7 +56,8 @@ type EarlyQuery struct {
 	Auctions []uuid.UUID // sorted
 	Due      []Due       // by partition
 	Stray    time.Time   // events written up to this time, of any partition
-	Limit    int         // of the events that are selected by their time only
+	Held     time.Time   // held events written up to this time
+	Limit    int         // of the events that are selected by their time only, and of the held ones
 }
 
 // Due selects the events of a partition whose time is over.
@@ -63,8 +66,11 @@ type Due struct {
 	Written time.Time // at the latest
 }
 
-// Covers reports whether the query selects an event by its time.
+// Covers reports whether the query selects an event by its time. A held one has a time of its own.
 func (q *EarlyQuery) Covers(e *Early) bool {
+	if e.Held {
+		return !e.Written.After(q.Held)
+	}
 	return !e.Written.After(q.Stray) || slices.ContainsFunc(q.Due, func(d Due) bool {
 		return d.Partition == e.Partition && !e.Written.After(d.Written)
 	})
@@ -73,7 +79,7 @@ func (q *EarlyQuery) Covers(e *Early) bool {
 // earlyQuery selects the events that b may judge. Time passes with the records of a partition, so
 // that a settler that was stopped for longer than [EarlyFor] reads the impression first.
 func (b *Batch) earlyQuery() EarlyQuery {
-	q := EarlyQuery{Stray: b.At.Add(-EarlyFor - strayFor), Limit: dueAtOnce}
+	q := EarlyQuery{Stray: b.At.Add(-EarlyFor - strayFor), Held: ActsDue(b.At), Limit: dueAtOnce}
 	q.Auctions = auctions(*b, func(r *Record) bool { return r.shows() || r.leads() || r.screened() || r.verified() })
 	for i := range b.Runs {
 		var last time.Time
@@ -111,6 +117,10 @@ func Settle(
 		return Effects{}, fmt.Errorf("early events: %w", err)
 	}
 	b.recall(early, &query, decode)
+	held := slices.ContainsFunc(early, func(e Early) bool { return e.Held })
+	if b.acts, err = tx.Acts(ctx, held, b.actsOf); err != nil {
+		return Effects{}, fmt.Errorf("acts: %w", err)
+	}
 	if err := screen(ctx, tx, b); err != nil {
 		return Effects{}, err
 	}
@@ -162,7 +172,7 @@ func (b *Batch) recall(
 	}
 	for i := range early {
 		r := decode(early[i].Value, early[i].Written)
-		r.stored, r.due = true, query.Covers(&early[i])
+		r.stored, r.waited, r.due = true, early[i].Held, query.Covers(&early[i])
 		run.Records = append(run.Records, r)
 	}
 	b.Runs = slices.Insert(b.Runs, 0, run)
@@ -174,11 +184,19 @@ func (b *Batch) judge(ctx context.Context, tx Tx, early []Early) error {
 		return nil
 	}
 	run := &b.Runs[0]
-	var ids []int64
+	var ids, hold []int64
 	judged := make([]Record, 0, len(early))
 	for i := range run.Records {
-		if !run.Records[i].early {
-			ids, judged = append(ids, early[i].ID), append(judged, run.Records[i])
+		switch r := &run.Records[i]; {
+		case !r.early:
+			ids, judged = append(ids, early[i].ID), append(judged, *r)
+		case r.held && !r.waited:
+			hold = append(hold, early[i].ID)
+		}
+	}
+	if len(hold) > 0 {
+		if err := tx.Hold(ctx, hold); err != nil {
+			return fmt.Errorf("hold early events: %w", err)
 		}
 	}
 	if len(ids) == 0 {

@@ -21,7 +21,7 @@ func (r *Record) invalid() bool {
 }
 
 func (r *Record) proven() bool {
-	return r.Problem == "" && !r.early &&
+	return r.Problem == "" && !r.early && !r.again &&
 		(r.Event.Proof == Signed || r.Event.Proof == UnsignedBillable || r.Event.Proof == Unverified)
 }
 

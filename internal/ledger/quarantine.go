@@ -40,6 +40,10 @@ type Quarantine struct {
 	Note      string    // the administrator's reason
 }
 
+// OfActs reports whether the case is about the acts of one campaign at the publisher: these wait for
+// the decision, a release settles and a claw-back rejects them. No Credit is held.
+func (c *Quarantine) OfActs() bool { return c.Evidence.Campaign != uuid.Nil }
+
 // QuarantineQuery selects cases, newest first.
 type QuarantineQuery struct {
 	Developer uuid.UUID // zero for all
@@ -155,6 +159,9 @@ func QuarantineID(developer uuid.UUID, date day.Day, before int) uuid.UUID {
 // is open, an administrator released it within the days of the evidence, or released one of
 // [traffic.QuarantineReaders]: that approval is for ever.
 func (c *Quarantine) Answered(e traffic.Evidence) bool {
+	if c.Evidence.Campaign != e.Campaign {
+		return false
+	}
 	if c.Decision != QuarantineRelease {
 		return c.Decision == ""
 	}
@@ -178,6 +185,9 @@ func SeatCase(seat account.User, cases []Quarantine) (Quarantine, bool) {
 	at := seat.CreatedAt
 	for i := range cases {
 		c := &cases[i]
+		if c.OfActs() { // they apply to a seat as well, which is as young as its owner
+			continue
+		}
 		if c.Decision != "" && (c.Decision != QuarantineClawback || c.DecidedAt.Before(at.Add(-SeatHistory))) {
 			continue
 		}

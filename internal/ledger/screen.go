@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"slices"
+
 	"github.com/google/uuid"
 
 	"adnet/internal/campaign"
@@ -65,7 +67,13 @@ func auctions(b Batch, of func(*Record) bool) []uuid.UUID {
 // Invalid events permit nothing.
 //
 // All events of an auction are in one partition, so their order is that of the log, and the
-// verdicts do not depend on how the log is split into batches. It covers every run, as after a
+// verdicts do not depend on how the log is split into batches.
+//
+// An act that counts waits likewise while a case about its campaign's acts is open ([ActsBook]), at
+// most one for each key, with the conversions of such a click. A rejected one is refused as
+// [traffic.RuleManyActs].
+//
+// It covers every run, as after a
 // change of the number of partitions an auction's events may be in two. It runs before
 // [Candidates]. Screening a batch again changes nothing.
 func (b *Batch) Screen(impressions, clicks map[uuid.UUID]bool) {
@@ -82,25 +90,21 @@ func (b *Batch) Screen(impressions, clicks map[uuid.UUID]bool) {
 		}
 	}
 	for _, c := range courses {
-		for _, r := range c.waiting {
-			if r.due {
-				r.early = false
-				r.refuse()
-			}
-		}
+		c.end()
 	}
 }
 
 // courses returns the auctions with an event whose permitting one is not recorded yet.
 func (b *Batch) courses(impressions, clicks map[uuid.UUID]bool) map[uuid.UUID]*course {
 	open := make(map[uuid.UUID]*course)
+	held := &heldActs{books: b.acts, waiting: make(map[Acts]int), at: b.At}
 	for i := range b.Runs {
 		for j := range b.Runs[i].Records {
 			r := &b.Runs[i].Records[j]
-			r.early = false // of an earlier screening
+			r.early, r.held, r.again = false, false, false // of an earlier screening
 			id := r.Event.AuctionID
-			if r.screened() && !impressions[id] || r.verified() && !clicks[id] {
-				open[id] = &course{impression: impressions[id], click: clicks[id]}
+			if r.screened() && !impressions[id] || r.verified() && !clicks[id] || r.act() && b.acts[r.acts()] != nil {
+				open[id] = &course{impression: impressions[id], click: clicks[id], held: held}
 			}
 		}
 	}
@@ -111,6 +115,7 @@ func (b *Batch) courses(impressions, clicks map[uuid.UUID]bool) map[uuid.UUID]*c
 type course struct {
 	impression, click bool // recorded, or passed
 	waiting           []*Record
+	held              *heldActs
 }
 
 func (c *course) add(r *Record) {
@@ -125,6 +130,8 @@ func (c *course) add(r *Record) {
 		r.early = true
 		c.waiting = append(c.waiting, r)
 		return
+	case c.holds(r):
+		return
 	case r.leads():
 		c.click = true
 	default:
@@ -138,21 +145,70 @@ func (c *course) permits(r *Record) bool {
 	return (c.impression || !r.screened()) && (c.click || !r.verified())
 }
 
+// holds reports whether a permitted record does not count, as a case about acts is open or was
+// decided against it.
+func (c *course) holds(r *Record) bool {
+	if !r.act() {
+		return false
+	}
+	key := r.Event.Key()
+	for _, other := range c.waiting {
+		if other.held && other.Event.Key() == key {
+			r.again = true
+			return true
+		}
+	}
+	verdict := c.held.judge(r)
+	if verdict == actWaits && !r.stored && len(c.waiting) >= MaxEarly {
+		verdict = actRejected
+	}
+	switch verdict {
+	case actWaits:
+		r.early, r.held = true, true
+		c.waiting = append(c.waiting, r)
+	case actRejected:
+		r.Event.InvalidTraffic = traffic.RuleManyActs
+	}
+	return verdict != actCounts
+}
+
 // release ends the waiting of the permitted records. A click among them permits conversions.
 func (c *course) release() {
 	for again := true; again; {
 		again = false
-		var rest []*Record
-		for _, r := range c.waiting {
-			if r.early = false; !c.permits(r) {
-				r.early = true
-				rest = append(rest, r)
+		waiting := c.waiting
+		c.waiting = nil
+		for _, r := range waiting {
+			if r.held {
+				c.waiting = append(c.waiting, r)
+			}
+		}
+		for _, r := range waiting {
+			if r.held {
 				continue
 			}
-			if r.leads() && !c.click {
+			if r.early = false; !c.permits(r) {
+				r.early = true
+				c.waiting = append(c.waiting, r)
+				continue
+			}
+			if !c.holds(r) && r.leads() && !c.click {
 				c.click, again = true, true
 			}
 		}
-		c.waiting = rest
+	}
+}
+
+// end refuses the records whose time is over. Conversions of a held click wait as long as it does.
+func (c *course) end() {
+	click := slices.ContainsFunc(c.waiting, func(r *Record) bool { return r.held && r.Event.Type == Click })
+	for _, r := range c.waiting {
+		if click && r.Event.Type == Conversion {
+			r.held = true
+		}
+		if !r.held && (r.due || r.waited) {
+			r.early = false
+			r.refuse()
+		}
 	}
 }

@@ -84,7 +84,7 @@ func (s *Store) ReleaseCredits(_ context.Context, r ledger.CreditRules) (run led
 	for _, key := range sortedDays(c.due) {
 		delete(c.due, key)
 		d := c.day(key)
-		d.Frozen = s.ledger.publishers.open(key.developer) != nil
+		d.Frozen = s.ledger.publishers.open(key.developer, uuid.Nil) != nil
 		for i := range d.Sources {
 			payer := d.Sources[i].AdvertiserID
 			d.Sources[i].Family = s.familyOf(cmp.Or(s.users[payer].ParentID, payer))
@@ -235,7 +235,7 @@ func (s *Store) CreditBalance(_ context.Context, developer uuid.UUID) (b ledger.
 		Spendable: of(ledger.DeveloperCredits(developer)), Pending: of(ledger.PendingCredits(developer)),
 		Held: of(ledger.WaitingCredits(developer)),
 	}
-	if c := s.ledger.publishers.open(developer); c != nil {
+	if c := s.ledger.publishers.open(developer, uuid.Nil); c != nil {
 		b.Quarantined = of(ledger.HeldCredits(c.ID))
 	}
 	return b, nil
@@ -248,7 +248,7 @@ func (s *Store) WaitingDays(_ context.Context, developer uuid.UUID) ([]ledger.Cr
 	defer s.mu.Unlock()
 	var list []ledger.CreditDay
 	var rule traffic.QuarantineRule
-	if c := s.ledger.publishers.open(developer); c != nil {
+	if c := s.ledger.publishers.open(developer, uuid.Nil); c != nil {
 		rule = c.Evidence.Rule
 	}
 	for key, d := range s.ledger.publishers.credits.days {

@@ -51,7 +51,7 @@ func (b *batchTx) Early(_ context.Context, query func() ledger.EarlyQuery) ([]le
 	for id, e := range waiting {
 		if slices.Contains(q.Auctions, e.Auction) {
 			found[id] = e
-		} else if q.Covers(&e) {
+		} else if q.Covers(&e) || e.Held && !b.store.waits(&e) {
 			due = append(due, e)
 		}
 	}

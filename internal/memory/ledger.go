@@ -242,6 +242,7 @@ type batchTx struct {
 	invalid  map[uuid.UUID]bool // ledger.Books.Invalid
 	judged   []int64            // ids of early events, with the offsets of judgedAs
 	judgedAs stream.Range
+	held     []int64 // ids of early events
 	effects  ledger.Effects
 }
 
@@ -456,6 +457,11 @@ func (b *batchTx) commit() {
 	}
 	for i, id := range b.judged {
 		l.early.judge(id, b.judgedAs, b.judgedAs.First+int64(i))
+	}
+	for _, id := range b.held {
+		e := l.early.waiting[id]
+		e.Held = true
+		l.early.waiting[id] = e
 	}
 	for i := range b.effects.Early {
 		l.early.hold(b.effects.Early[i])

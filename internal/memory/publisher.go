@@ -55,7 +55,7 @@ func (p *publisherState) books(need ledger.Need) map[uuid.UUID]ledger.PublisherB
 				break
 			}
 		}
-		if c := p.open(id); c != nil {
+		if c := p.open(id, uuid.Nil); c != nil {
 			book.Case = c.ID
 		}
 		books[id] = book
@@ -63,10 +63,10 @@ func (p *publisherState) books(need ledger.Need) map[uuid.UUID]ledger.PublisherB
 	return books
 }
 
-// open returns the publisher's open case, or nil.
-func (p *publisherState) open(developer uuid.UUID) *ledger.Quarantine {
+// open returns the publisher's open case about its Credits, or about acts of a campaign, or nil.
+func (p *publisherState) open(developer, campaign uuid.UUID) *ledger.Quarantine {
 	for _, c := range p.cases {
-		if c.DeveloperID == developer && c.Decision == "" {
+		if c.DeveloperID == developer && c.Evidence.Campaign == campaign && c.Decision == "" {
 			return c
 		}
 	}
@@ -207,7 +207,7 @@ func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, 
 func (s *Store) openCase(ctx context.Context, c ledger.Quarantine) (bool, error) {
 	p := &s.ledger.publishers
 	exists := slices.ContainsFunc(p.cases, func(o *ledger.Quarantine) bool { return o.ID == c.ID })
-	if exists || p.open(c.DeveloperID) != nil {
+	if exists || p.open(c.DeveloperID, c.Evidence.Campaign) != nil {
 		return false, nil
 	}
 	if err := s.record(ctx, auditlog.OfCase(c)); err != nil {
@@ -274,11 +274,13 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 	if err := s.record(ctx, auditlog.OfVerdict(c, v)); err != nil {
 		return ledger.Quarantine{}, err
 	}
-	for _, t := range ledger.EndQuarantine(c, v, books) {
-		s.takeBack(c.ID, &t)
-		s.ledger.addTransaction(t)
+	if !c.OfActs() {
+		for _, t := range ledger.EndQuarantine(c, v, books) {
+			s.takeBack(c.ID, &t)
+			s.ledger.addTransaction(t)
+		}
+		s.endCase(c, v.Decision, books)
 	}
-	s.endCase(c, v.Decision, books)
 	held := p.cases[at]
 	held.Decision, held.DecidedAt, held.DecidedBy, held.Note = v.Decision, asStored(v.At), v.By, v.Note
 	return s.quarantine(held), nil

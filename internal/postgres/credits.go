@@ -137,7 +137,7 @@ WHERE l.developer_id = $1 AND l.day = t.day AND l.value = t.value AND l.until = 
 
 	waitingDaysSQL = `
 SELECT day, minted, in_case, gone,
-	coalesce((SELECT q.rule FROM quarantine q WHERE q.developer_id = $1 AND q.decision IS NULL), '') FROM publisher_day p WHERE developer_id = $1 AND (in_case > 0 OR minted <> in_case + gone + released
+	coalesce((SELECT q.rule FROM quarantine q WHERE q.developer_id = $1 AND q.decision IS NULL AND q.campaign_id IS NULL), '') FROM publisher_day p WHERE developer_id = $1 AND (in_case > 0 OR minted <> in_case + gone + released
 	OR EXISTS (SELECT 1 FROM credit_lot l WHERE l.developer_id = $1 AND l.day = p.day AND l.until > '-infinity'))
 ORDER BY day`
 

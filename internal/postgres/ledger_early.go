@@ -13,23 +13,28 @@ import (
 
 const (
 	// The table is small: judged rows leave it once they are archived.
-	anyEarlySQL = `SELECT EXISTS (SELECT FROM early_event WHERE judged_offset IS NULL)`
+	// A claw-back also applies to what follows later from ads before it.
+	anyEarlySQL = `
+SELECT EXISTS (SELECT FROM early_event WHERE judged_offset IS NULL), EXISTS (SELECT FROM quarantine
+	WHERE campaign_id IS NOT NULL AND decision IS DISTINCT FROM 'release')`
 
-	earlyColumns = `SELECT id, stream, partition, record_offset, auction_id, written_at, value FROM early_event h
+	earlyColumns = `SELECT id, stream, partition, record_offset, auction_id, written_at, value, campaign_id, developer_id,
+	held FROM early_event h
 WHERE judged_offset IS NULL AND `
 
 	// By id, so that two appliers cannot deadlock.
 	earlyOfSQL = earlyColumns + `auction_id = ANY($1::uuid[]) ORDER BY id FOR UPDATE`
 
 	// Another applier judges the rows that it has locked.
-	earlyDueSQL = earlyColumns + `(written_at <= $4 OR EXISTS (
+	earlyDueSQL = earlyColumns + `NOT held AND (written_at <= $4 OR EXISTS (
 	SELECT FROM unnest($1::text[], $2::integer[], $3::timestamptz[]) AS due (stream, partition, written)
 	WHERE due.stream = h.stream AND due.partition = h.partition AND h.written_at <= due.written))
 ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED`
 
 	holdEarlySQL = `
-INSERT INTO early_event (stream, partition, record_offset, auction_id, written_at, value)
-SELECT * FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::uuid[], $5::timestamptz[], $6::bytea[])`
+INSERT INTO early_event (stream, partition, record_offset, auction_id, written_at, value, campaign_id, developer_id, held)
+SELECT * FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::uuid[], $5::timestamptz[], $6::bytea[], $7::uuid[],
+	$8::uuid[], $9::boolean[])`
 
 	// The offset is locked until the transaction ends, so commits follow its order.
 	judgeEarlySQL = `
@@ -90,7 +95,9 @@ func (b *batchTx) Early(ctx context.Context, query func() ledger.EarlyQuery) ([]
 	collect := func(rows pgx.Rows) error {
 		var e ledger.Early
 		var auction [16]byte
-		fields := []any{&e.ID, &e.Stream, &e.Number, &e.Offset, &auction, &e.Written, &e.Value}
+		fields := []any{
+			&e.ID, &e.Stream, &e.Number, &e.Offset, &auction, &e.Written, &e.Value, &e.CampaignID, &e.DeveloperID, &e.Held,
+		}
 		_, err := pgx.ForEachRow(rows, fields, func() error {
 			e.Auction, e.Written = auction, e.Written.UTC()
 			found[e.ID] = e
@@ -102,6 +109,7 @@ func (b *batchTx) Early(ctx context.Context, query func() ledger.EarlyQuery) ([]
 	var batch pgx.Batch
 	batch.Queue(earlyOfSQL, rawIDs(q.Auctions)).Query(collect)
 	batch.Queue(earlyDueSQL, streams, numbers, times, q.Stray, q.Limit).Query(collect)
+	batch.Queue(heldDueSQL, q.Held, q.Limit).Query(collect)
 	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, fmt.Errorf("read early events: %w", err)
 	}
@@ -129,12 +137,14 @@ func queueEarly(batch *pgx.Batch, e ledger.Effects) {
 	if n := len(e.Early); n > 0 {
 		streams, numbers, offsets := make([]string, n), make([]int32, n), make([]int64, n)
 		auctions, times, values := make([][16]byte, n), make([]time.Time, n), make([][]byte, n)
+		campaigns, developers, held := make([][16]byte, n), make([][16]byte, n), make([]bool, n)
 		for i := range e.Early {
 			h := &e.Early[i]
 			streams[i], numbers[i], offsets[i] = h.Stream, h.Number, h.Offset
 			auctions[i], times[i], values[i] = h.Auction, h.Written, append([]byte{}, h.Value...) // never NULL
+			campaigns[i], developers[i], held[i] = h.CampaignID, h.DeveloperID, h.Held
 		}
-		batch.Queue(holdEarlySQL, streams, numbers, offsets, auctions, times, values)
+		batch.Queue(holdEarlySQL, streams, numbers, offsets, auctions, times, values, campaigns, developers, held)
 	}
 	if n := len(e.Converted); n > 0 {
 		days, auctions := make([]int32, n), make([][16]byte, n)

@@ -93,6 +93,7 @@ type batchTx struct {
 	tx        pgx.Tx
 	claimed   map[stream.Range]bool // true once Write has stored its outcomes
 	anyEarly  bool                  // early events are stored, as AdvanceOffsets found it
+	anyActs   bool                  // cases about acts may apply, as AdvanceOffsets found it
 	horizon   day.Day               // as MarkFirst found it; it cannot move until the transaction ends
 	saved     bool                  // the savepoint of MarkFirst is set
 	invalid   map[uuid.UUID]bool    // ledger.Books.Invalid, as MarkFirst found it
@@ -125,7 +126,7 @@ func (b *batchTx) AdvanceOffsets(ctx context.Context, ranges []stream.Range) err
 		moved = tag.RowsAffected()
 		return nil
 	})
-	batch.Queue(anyEarlySQL).QueryRow(func(row pgx.Row) error { return row.Scan(&b.anyEarly) })
+	batch.Queue(anyEarlySQL).QueryRow(func(row pgx.Row) error { return row.Scan(&b.anyEarly, &b.anyActs) })
 	if err := b.tx.SendBatch(ctx, &batch).Close(); err != nil {
 		return fmt.Errorf("move offsets: %w", err)
 	}

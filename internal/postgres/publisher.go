@@ -42,6 +42,7 @@ WHERE s.developer_id = ANY($1::uuid[]) AND o.developer_id <> s.developer_id`
 
 	shareCasesSQL = `
 SELECT developer_id, id FROM quarantine WHERE developer_id = ANY($1::uuid[]) AND decision IS NULL
+	AND campaign_id IS NULL
 ORDER BY developer_id FOR SHARE`
 
 	addPublisherDaysSQL = `
@@ -104,7 +105,8 @@ SELECT developer_id, owner_id, impressions, browser_impressions, readers FROM fa
 WHERE shown >= $3 AND fewest = 0 ORDER BY family, developer_id`
 
 	openQuarantineSQL = `
-INSERT INTO quarantine (id, developer_id, rule, evidence, opened_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
+INSERT INTO quarantine (id, developer_id, rule, evidence, opened_at, campaign_id)
+VALUES ($1, $2, $3, $4, $5, nullif($6, '00000000-0000-0000-0000-000000000000'::uuid)) ON CONFLICT DO NOTHING`
 
 	selectQuarantineSQL = `
 SELECT q.id, q.developer_id, q.evidence, q.opened_at, coalesce(q.decision, ''), q.decided_at, q.decided_by, q.note,
@@ -320,8 +322,8 @@ func (s *Store) ReaderSums(
 	return sums, failure("read sums of readers", err)
 }
 
-// OpenQuarantine opens a case. It returns false when the publisher has an open case, or the case
-// exists.
+// OpenQuarantine opens a case. It returns false when the publisher has an open case, about the same
+// campaign if it is about acts, or the case exists.
 func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error) {
 	opened := false
 	err := s.inTx(ctx, "open quarantine", func(tx pgx.Tx) (err error) {
@@ -336,7 +338,9 @@ func openCase(ctx context.Context, tx pgx.Tx, c ledger.Quarantine) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	tag, err := tx.Exec(ctx, openQuarantineSQL, c.ID, c.DeveloperID, string(c.Evidence.Rule), evidence, c.OpenedAt)
+	tag, err := tx.Exec(
+		ctx, openQuarantineSQL, c.ID, c.DeveloperID, string(c.Evidence.Rule), evidence, c.OpenedAt, c.Evidence.Campaign,
+	)
 	if err != nil || tag.RowsAffected() != 1 {
 		return false, err
 	}
@@ -424,6 +428,9 @@ func endQuarantine(ctx context.Context, tx pgx.Tx, v ledger.QuarantineVerdict) (
 	}
 	if err := record(ctx, tx, auditlog.OfVerdict(c, v)); err != nil {
 		return c, err
+	}
+	if c.OfActs() { // settlement finds the decision; no Credit is held
+		return readQuarantine(ctx, tx, v.Case)
 	}
 	written := ledger.EndQuarantine(c, v, books)
 	if v.Decision == ledger.QuarantineClawback {

@@ -82,7 +82,7 @@ func RunLedger(t *testing.T, newLedger func(t *testing.T) Ledger) {
 		cases []ledgerCase
 	}{
 		{"Settle", settleCases}, {"Archive", archiveCases}, {"Rooms", roomCases}, {"Audit", verifyCases},
-		{"Deposits", depositCases}, {"Publishers", publisherCases}, {"Release", releaseCases},
+		{"Deposits", depositCases}, {"Publishers", publisherCases}, {"Release", releaseCases}, {"Acts", actsCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {

@@ -94,6 +94,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"Refusals", reportsRefusals},
 		{"RefusalsAreInNoOtherCount", reportsRefusalsApart},
 		{"ShownAds", reportsShown},
+		{"Acts", reportsActs},
 		{"AsOf", reportsAsOf},
 		{"OddValues", reportsOdd},
 	} {

@@ -24,6 +24,8 @@ const (
 	// far fewer of the sold ads shown than the network's rate lets expect; see
 	// [QuarantineRules.FewShown]
 	QuarantineShown QuarantineRule = "few_shown"
+	// far more acts of a campaign than it has elsewhere; see [QuarantineRules.ManyActs]
+	QuarantineActs QuarantineRule = "many_acts"
 )
 
 // QuarantineRules holds the thresholds. A rule with a threshold of 0 is off.
@@ -52,6 +54,8 @@ type Evidence struct {
 	By        uuid.UUID      `json:"by,omitzero"`    // of a manual case: the administrator
 	Note      string         `json:"note,omitempty"` // of a sum's case: the sum
 	Since     day.Day        `json:"since,omitzero"` // of a rule about several days: the first; else 0
+	// of [QuarantineActs]: the campaign whose acts at the publisher wait; else zero
+	Campaign uuid.UUID `json:"campaign,omitzero"`
 }
 
 // Anomaly judges one publisher's day by the days before it (in any order, without those of other

@@ -7,8 +7,8 @@ package traffic
 // with the verdict "invalid_traffic:" and the rule's name, is answered like any other, costs
 // nothing, earns nothing, and does not use up the deduplication key of the real event. It counts
 // once per auction and event type, unless a valid one was recorded: repeats are duplicates.
-// Ingress, which alone sees the request, decides all but [RuleNoImpression] and writes them into
-// the event, so a replay decides the same.
+// Ingress, which alone sees the request, decides all but [RuleNoImpression] and [RuleManyActs] and
+// writes them into the event, so a replay decides the same.
 const (
 	// a listed robot or link preview; on the reader's requests ([ReaderSide]) also a tool
 	RuleBot          = "bot_user_agent"
@@ -22,12 +22,13 @@ const (
 	RuleViewTooFast  = "view_too_fast"            // the view came sooner after the auction than half an ad can be in view
 	RulePostedViews  = "posted_view_rate"         // the same as posted_click_rate for views
 	RuleNoImpression = "click_without_impression" // the log has no impression of the auction before the click
+	RuleManyActs     = "many_acts"                // an act that waited for a case, which was decided against it
 )
 
 // InvalidRules lists the rules in the order of the documentation.
 func InvalidRules() []string {
 	return []string{
 		RuleBot, RuleNoAgent, RulePrefetch, RuleClickTooFast, RuleClickRate, RuleViewTooFast, RuleViewRate,
-		RulePostedRate, RulePostedViews, RuleNoImpression,
+		RulePostedRate, RulePostedViews, RuleNoImpression, RuleManyActs,
 	}
 }

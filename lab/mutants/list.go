@@ -1411,8 +1411,20 @@ var mutants = []mutant{
 	{
 		name: "early-ends", protects: "an event whose time is over is refused",
 		file: "internal/ledger/screen.go",
-		old:  "			if r.due {", new: "			if false {",
+		old:  "if !r.held && (r.due || r.waited) {", new: "if false {",
 		tests: []string{"./internal/memory"}, run: "LedgerConformance/Settle",
+	},
+	{
+		name: "acts-wait", protects: "acts of an open case wait before they are charged",
+		file: "internal/ledger/acts.go",
+		old:  "case book == nil:", new: "case true:",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Acts",
+	},
+	{
+		name: "acts-repeat", protects: "a repeat of a rejected act is not charged",
+		file: "internal/ledger/acts.go",
+		old:  "if dated && ActsDecided(auction.Time(), d.At) {", new: "if false {",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Acts",
 	},
 	{
 		name: "early-clock", protects: "time passes with the log of the event's own partition",

@@ -764,7 +764,8 @@ ALTER TABLE applied_batch ALTER COLUMN outcomes SET STORAGE EXTERNAL;
 -- Events that overtook the impression or the click that they need. Settlement stores one in the
 -- transaction of its batch, at most 4 of an auction, and judges it when that event comes or 15
 -- minutes are over: then it has an offset of stream 'early', whose outcome is in applied_batch. The
--- archive removes judged rows.
+-- archive removes judged rows. A held event waits for the decision of a case about its campaign's
+-- acts, for at most 28 days.
 CREATE TABLE early_event (
     id               bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     stream           text        COLLATE "C" NOT NULL,
@@ -773,12 +774,16 @@ CREATE TABLE early_event (
     auction_id       uuid        NOT NULL,
     written_at       timestamptz NOT NULL, -- to the log
     value            bytea       NOT NULL, -- the record
+    campaign_id      uuid        NOT NULL,
+    developer_id     uuid        NOT NULL,
+    held             boolean     NOT NULL,
     judged_partition integer,
     judged_offset    bigint,
     UNIQUE (stream, partition, record_offset),
     CHECK ((judged_partition IS NULL) = (judged_offset IS NULL))
 );
 CREATE INDEX early_event_waiting ON early_event (auction_id) WHERE judged_offset IS NULL;
+CREATE INDEX early_event_held ON early_event (campaign_id, developer_id) WHERE held AND judged_offset IS NULL;
 CREATE UNIQUE INDEX early_event_judged ON early_event (judged_partition, judged_offset) WHERE judged_offset IS NOT NULL;
 
 -- The place in stream 'early' of each judged event, by its place in the log. `adnet reconcile`
@@ -1045,7 +1050,8 @@ CREATE TABLE credit_debt (
     PRIMARY KEY (advertiser_id, by_credits)
 );
 
--- One row per quarantine case of a publisher: Credits minted while it is open are held. The
+-- One row per quarantine case of a publisher: Credits minted while it is open are held, or a
+-- campaign's acts at the publisher wait. The
 -- consumer of quarantine rules or an administrator opens it; an administrator decides it.
 -- Settlement shares the row of the open case while it applies and a decision locks it exclusively,
 -- so no Credit is held for a decided case.
@@ -1059,16 +1065,20 @@ CREATE TABLE quarantine (
     decided_at   timestamptz,
     decided_by   uuid,
     note         text        NOT NULL DEFAULT '',
+    campaign_id  uuid, -- the campaign whose acts at the publisher wait; NULL: the publisher's Credits are held
     CHECK ((decision IS NULL) = (decided_at IS NULL) AND (decision IS NULL) = (decided_by IS NULL))
 );
-CREATE UNIQUE INDEX quarantine_open ON quarantine (developer_id) WHERE decision IS NULL;
+CREATE UNIQUE INDEX quarantine_open ON quarantine (developer_id) WHERE decision IS NULL AND campaign_id IS NULL;
+CREATE UNIQUE INDEX quarantine_acts_open ON quarantine (campaign_id, developer_id)
+    WHERE decision IS NULL AND campaign_id IS NOT NULL;
+CREATE INDEX quarantine_acts ON quarantine (campaign_id, developer_id) WHERE campaign_id IS NOT NULL;
 CREATE INDEX quarantine_developer ON quarantine (developer_id, opened_at DESC);
 
 -- A case is opened once and decided once. Nothing else in it changes.
 CREATE FUNCTION quarantine_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP <> 'UPDATE' OR OLD.decision IS NOT NULL OR NEW.decision IS NULL
-        OR (NEW.id, NEW.developer_id, NEW.rule, NEW.evidence, NEW.opened_at) IS DISTINCT FROM (OLD.id, OLD.developer_id, OLD.rule, OLD.evidence, OLD.opened_at) THEN
+        OR (NEW.id, NEW.developer_id, NEW.rule, NEW.evidence, NEW.opened_at, NEW.campaign_id) IS DISTINCT FROM (OLD.id, OLD.developer_id, OLD.rule, OLD.evidence, OLD.opened_at, OLD.campaign_id) THEN
         RAISE EXCEPTION 'a quarantine case is decided once' USING ERRCODE = 'insufficient_privilege';
     END IF;
     RETURN NEW;

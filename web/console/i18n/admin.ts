@@ -89,6 +89,9 @@ const en = {
   clawback: 'Claw back',
   releaseSure: 'Release the Credits?',
   clawbackSure: 'Claw the Credits back?',
+  releaseActsSure: 'Settle the waiting acts?',
+  rejectActsSure: 'Reject the waiting acts?',
+  rejectActsHelp: 'They become invalid traffic and are never charged. This cannot be undone.',
   clawbackHelp:
     'The Credits of the case are taken back, and its charges are refunded to the advertisers.',
   caseDecided: 'The case is decided.',
@@ -105,6 +108,7 @@ const en = {
     few_clicks: 'Far fewer clicks than the network',
     no_readers: 'No request of a reader',
     few_shown: 'Far fewer ads shown than in the network',
+    many_acts: 'Far more acts of a campaign than elsewhere',
   } as Record<string, string>,
   publisher: 'Publisher',
   evidence: 'Evidence (threshold)',
@@ -238,6 +242,10 @@ const de: Texts<typeof en> = {
   clawback: 'Zurücknehmen',
   releaseSure: 'Die Credits freigeben?',
   clawbackSure: 'Die Credits zurücknehmen?',
+  releaseActsSure: 'Die wartenden Aktionen abrechnen?',
+  rejectActsSure: 'Die wartenden Aktionen ablehnen?',
+  rejectActsHelp:
+    'Sie gelten als ungültiger Traffic und werden nie berechnet. Das lässt sich nicht rückgängig machen.',
   clawbackHelp:
     'Die Credits des Falls werden zurückgenommen, und die Werbetreibenden erhalten die ' +
     'Belastungen zurück.',
@@ -252,6 +260,7 @@ const de: Texts<typeof en> = {
     few_clicks: 'Viel weniger Klicks als im Netzwerk',
     no_readers: 'Keine Anfrage eines Lesers',
     few_shown: 'Viel weniger Anzeigen gezeigt als im Netzwerk',
+    many_acts: 'Viel mehr Aktionen einer Kampagne als anderswo',
   },
   publisher: 'Publisher',
   evidence: 'Belege (Schwelle)',

@@ -24,8 +24,8 @@ export default function Cases() {
   const [said, setSaid] = useState('');
   const decide = (c: Case, decision: 'release' | 'clawback') =>
     ask({
-      title: decision === 'release' ? a().releaseSure : a().clawbackSure,
-      help: decision === 'clawback' ? a().clawbackHelp : undefined,
+      title: sure(c, decision),
+      help: decision === 'clawback' ? helpOf(c) : undefined,
       label: a().reason,
       most: 500,
       act: decision === 'release' ? a().release : a().clawback,
@@ -134,9 +134,18 @@ export default function Cases() {
   );
 }
 
+const ofActs = (c: Case) => c.rule === 'many_acts';
+
+const sure = (c: Case, decision: 'release' | 'clawback') => {
+  if (ofActs(c)) return decision === 'release' ? a().releaseActsSure : a().rejectActsSure;
+  return decision === 'release' ? a().releaseSure : a().clawbackSure;
+};
+
+const helpOf = (c: Case) => (ofActs(c) ? a().rejectActsHelp : a().clawbackHelp);
+
 const percentOr = (c: Case) =>
   c.rule === 'mint_surge'
     ? `${Number(c.evidence.value).toFixed(1)} × (${Number(c.evidence.threshold).toFixed(1)} ×)`
     : c.rule === 'no_readers'
       ? `${count(c.evidence.value)} (${count(c.evidence.threshold)})`
-    : `${percent(Number(c.evidence.value))} (${percent(Number(c.evidence.threshold))})`;
+      : `${percent(Number(c.evidence.value))} (${percent(Number(c.evidence.threshold))})`;
