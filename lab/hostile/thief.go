@@ -358,7 +358,7 @@ func (t *thief) register(ctx context.Context, w *world) error {
 	for n := range thiefAccounts {
 		email, from := fmt.Sprintf("thi.ef+%d@gmail.com", n), home
 		if n >= thiefCopies {
-			email, from = fmt.Sprintf("me@thief%d-%s.example", n, strings.TrimPrefix(w.prefix, "hostile-")), stranger(rand.Uint32())
+			email, from = fmt.Sprintf("me@%s", t.domain(w, n, 0)), stranger(rand.Uint32())
 		}
 		under.Go(func() error {
 			p, err := w.signUp(ctx, email, from)
@@ -372,6 +372,11 @@ func (t *thief) register(ctx context.Context, w *world) error {
 	err := under.Wait()
 	t.loot.Accounts = len(t.accounts)
 	return err
+}
+
+// domain returns a domain of an account's own.
+func (*thief) domain(w *world, account, campaign int) string {
+	return fmt.Sprintf("thief%d-%d-%s.example", account, campaign, strings.TrimPrefix(w.prefix, "hostile-"))
 }
 
 // thiefWords are the words of its campaigns: the payer's and its rivals', and those of requests that
@@ -398,15 +403,16 @@ func (t *thief) advertise(ctx context.Context, w *world) error {
 			fields := object{
 				"advertiser_id": p.id, "headline": "Light kayak tours", "cta_url": thiefPage, "daily_budget": 5_000,
 				"subtext": "Guides and gear for a weekend on the river", "total_budget": 9_000, "pacing": "asap",
-				"billing_model": []string{"cpc", "cpa", "cpc", "cpm"}[(n+i)%4],
-				"bid_amount":    []float64{5, 1000, 100, 1000}[(n+i)%4], "target_intent_tokens": thiefWords[(n+i)%len(thiefWords)],
+				"billing_model":        []string{"cpc", "cpa", "cpc", "cpm"}[(n+i)%4],
+				"bid_amount":           []float64{5, 1000, 100, 1000}[(n+i)%4],
+				"target_intent_tokens": thiefWords[(n+i)%len(thiefWords)],
 			}
 			if n >= thiefCopies {
 				goods := rand.Perm(len(thiefGoods))
 				of := func(i int) string { return thiefGoods[goods[i]] }
 				fields["headline"] = "Offers of " + of(0) + " and " + of(1)
 				fields["subtext"] = fmt.Sprintf("We make %s, %s, %s and %s", of(2), of(3), of(4), of(5))
-				fields["cta_url"] = fmt.Sprintf("https://thief%d-%d-%s.example/", n, i, strings.TrimPrefix(w.prefix, "hostile-"))
+				fields["cta_url"] = "https://" + t.domain(w, n, i) + "/"
 			}
 			under.Go(func() error {
 				reply, err := w.call(ctx, request{
@@ -480,14 +486,16 @@ func (t *thief) report(ctx context.Context, w *world) error {
 			if err != nil || ad.text("ad_id") != t.reported {
 				return err
 			}
-			if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from}); err != nil {
+			_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from})
+			if err != nil {
 				return err
 			}
 			if err := schedule.Pause(ctx, 3*time.Second); err != nil { // the impression is settled
 				return err
 			}
 			status, _, _, err := w.send(ctx, request{
-				method: "POST", path: ad.text("receipt_url"), from: from, body: []byte("reason=scam&text=it+took+my+money"),
+				method: "POST", path: ad.text("receipt_url"), from: from,
+				body:   []byte("reason=scam&text=it+took+my+money"),
 				header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
 			})
 			if status == http.StatusOK {
@@ -548,10 +556,11 @@ func (s *suite) judgeThief(before, after sold) {
 	}
 	if t.loot.Unshown == 0 || t.loot.Campaigns < thiefAccounts*thiefCampaigns || t.loot.Live < thiefCopies ||
 		t.loot.Reports < thiefReports {
-		s.breach("a thief without money has %d campaigns, %d of them live, %d ads and %d reports, so this run does not test it",
+		s.breach("a thief without money has %d campaigns, %d of them live, %d ads and %d reports, so this run does "+
+			"not test it",
 			t.loot.Campaigns, t.loot.Live, t.loot.Unshown, t.loot.Reports)
 	}
-	s.say("thief: %d accounts, %d campaigns, %d live, %d ads never shown, %d reports; %d auctions won, %d lost by payers, "+
-		"%d rows, %d bytes (%s)", t.loot.Accounts, t.loot.Campaigns, t.loot.Live, t.loot.Unshown, t.loot.Reports,
+	s.say("thief: %d accounts, %d campaigns, %d live, %d ads never shown, %d reports; %d auctions won, "+
+		"%d lost by payers, %d rows, %d bytes (%s)", t.loot.Accounts, t.loot.Campaigns, t.loot.Live, t.loot.Unshown, t.loot.Reports,
 		t.loot.Won, t.loot.Lost, t.loot.Rows, t.loot.Bytes, t.loot.Tables)
 }

@@ -118,7 +118,9 @@ func (m *month) populate(ctx context.Context) (err error) {
 	); err != nil {
 		return err
 	}
-	if m.limits, err = limits.New(limits.Config{PostedClickRate: 0.01, PostedViewRate: 0.5}, limits.Deps{Now: clock}); err != nil {
+	if m.limits, err = limits.New(
+		limits.Config{PostedClickRate: 0.01, PostedViewRate: 0.5}, limits.Deps{Now: clock},
+	); err != nil {
 		return err
 	}
 	for n := range 10 { // honest advertisers; the last one bids little for the ring's topic
@@ -172,7 +174,8 @@ func (m *month) conspire(ctx context.Context) error {
 		if err := m.pay(ctx, who, 200*money.USD); err != nil {
 			return err
 		}
-		if err := m.advertise(ctx, &entry{owner: who, billing: s.Billing, ring: true}, s.Bid, ringTopic, s.Reviewed); err != nil {
+		e := &entry{owner: who, billing: s.Billing, ring: true}
+		if err := m.advertise(ctx, e, s.Bid, ringTopic, s.Reviewed); err != nil {
 			return err
 		}
 	}
@@ -366,7 +369,6 @@ func (m *month) settle(ctx context.Context) error {
 		return err
 	}
 	rows := make([]report.Row, 0, len(m.batch))
-	method := map[bool]string{true: "js_snippet", false: traffic.MethodREST}
 	for _, applied := range effects.Applied {
 		for i, outcome := range applied.Outcomes {
 			e := &m.batch[applied.First-b.Runs[0].First+int64(i)].Event
@@ -375,12 +377,20 @@ func (m *month) settle(ctx context.Context) error {
 				EventID: m.id(), ReceivedAt: e.ReceivedAt, Type: e.Type, Verdict: outcome.Verdict, Price: e.Price,
 				Charge: outcome.Charge, Minted: outcome.Minted, Credit: outcome.Credit, AuctionID: e.AuctionID,
 				CampaignID: e.CampaignID, AdvertiserID: e.AdvertiserID, DeveloperID: e.DeveloperID,
-				BillingModel: string(e.BillingModel), Format: "native", IntegrationMethod: method[!m.strategy.Server || !m.ours(e.DeveloperID)],
+				BillingModel: string(e.BillingModel), Format: "native", IntegrationMethod: m.method(e),
 			})
 		}
 	}
 	m.batch = m.batch[:0]
 	return m.reports.Insert(ctx, fmt.Sprint(next), rows)
+}
+
+// method returns the integration method of an event's publisher.
+func (m *month) method(e *ledger.Event) string {
+	if m.strategy.Server && m.ours(e.DeveloperID) {
+		return traffic.MethodREST
+	}
+	return "js_snippet"
 }
 
 // count adds a charge to the sums of where the ad was shown.

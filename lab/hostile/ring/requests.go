@@ -20,7 +20,11 @@ func (m *month) requests() {
 	}
 	for n := range perTick + own {
 		if n < perTick {
-			m.request(m.publishers[m.rng.IntN(len(m.publishers))], (m.rng.IntN(10)+1)%(topics+1), false)
+			topic := m.rng.IntN(topics)
+			if m.strategy.Own == 0 && n%10 == 0 { // where few compete, a ring that is never charged wins
+				topic = ringTopic
+			}
+			m.request(m.publishers[m.rng.IntN(len(m.publishers))], topic, false)
 			continue
 		}
 		topic := ringTopic

@@ -106,7 +106,8 @@ func Drawn(rng *rand.Rand) Strategy {
 	models := []campaign.BillingModel{campaign.CPC, campaign.CPA, campaign.CPM, campaign.VCPM}
 	s.Billing = models[rng.IntN(len(models))]
 	least := map[campaign.BillingModel]money.Micros{
-		campaign.CPC: money.USD / 4, campaign.CPA: 8 * money.USD, campaign.CPM: 2 * money.USD, campaign.VCPM: 3 * money.USD,
+		campaign.CPC: money.USD / 4, campaign.CPA: 8 * money.USD,
+		campaign.CPM: 2 * money.USD, campaign.VCPM: 3 * money.USD,
 	}[s.Billing]
 	s.Bid = least + money.Micros(rng.Int64N(int64(5*least)))
 	s.Name = fmt.Sprintf("has %d accounts in %d families, %d of them advertisers with %s", accounts, s.Families,
