@@ -282,7 +282,7 @@ func (r *consumersRole) judging() error {
 		"standing",
 		standing.New(standing.Deps{
 			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Families: families, Judge: owed.Judge,
-			Told: r.clerk.Of(roster.Standing), Every: r.cfg.Standing.Every,
+			Told: r.clerk.Of(roster.Standing), Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(),
 		}),
 	)
 	return nil

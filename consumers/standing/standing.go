@@ -70,8 +70,8 @@ type Families interface {
 	Families(ctx context.Context) (map[uuid.UUID]family.Member, error)
 }
 
-// Deps holds the dependencies of [Standings]. All but Every, Families, Judge, Told and Now are
-// required.
+// Deps holds the dependencies of [Standings]. All but Every, Families, Postpaid, Judge, Told and Now
+// are required.
 type Deps struct {
 	Every    time.Duration // of Run; less than a second is a minute
 	Log      *slog.Logger
@@ -79,6 +79,9 @@ type Deps struct {
 	Source   Source
 	Store    Store
 	Families Families // nil: each account is a family with its seats
+	// Postpaid reports that accounts spend without a deposit (ADNET_PREPAID=off), so that each can
+	// pay.
+	Postpaid bool
 	// Judge returns what campaigns are owed; nil for no own rates, ceilings and bounds.
 	Judge func(owed.Input) map[uuid.UUID]owed.Result
 	Told  roster.Told // nil: runs are not reported to administrators
@@ -210,7 +213,7 @@ func (s *Standings) people(ctx context.Context) (*people, error) {
 		if _, known := p.families[a.ID]; !known && a.Parent != uuid.Nil {
 			p.families[a.ID] = family.Of(p.families, a.Parent)
 		}
-		p.funded[a.ID] = a.Funded
+		p.funded[a.ID] = a.Funded || s.deps.Postpaid
 		of := family.Of(p.families, a.ID).Family
 		if since, known := p.since[of]; !known || a.Created.Before(since) {
 			p.since[of] = a.Created

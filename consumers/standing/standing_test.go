@@ -274,6 +274,16 @@ func TestReviewAndBalanceGiveVotesInASmallNetwork(t *testing.T) {
 	require.Equal(t, campaign.Standing{Family: honest.ID, Vote: 800_000}, w.standing(list[0]))
 }
 
+func TestReviewGivesVotesWhereNobodyDeposits(t *testing.T) {
+	w, s := newWorld(t)
+	c := w.campaign(w.user(uuid.Nil).ID, approve)
+	w.turn(s)
+	require.Zero(t, w.standing(c).Vote, "it has no balance")
+	s.deps.Postpaid = true
+	w.turn(s)
+	require.EqualValues(t, 1_000_000, w.standing(c).Vote)
+}
+
 func TestOwedPartIsStoredWithTheVotes(t *testing.T) {
 	w, s := newWorld(t)
 	owner, older := w.user(uuid.Nil), uuid.New()

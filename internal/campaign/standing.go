@@ -48,8 +48,8 @@ const (
 	Behind Bound = "behind"
 )
 
-// cureOfBound is the way out of a bound.
-const cureOfBound = "pay per impression, repair the conversion key (reports of conversions that are refused or never " +
+// CureOfBound is the way out of a bound.
+const CureOfBound = "pay per impression, repair the conversion key (reports of conversions that are refused or never " +
 	"sent), or ask for a review"
 
 // DeliveryBound is a bound as owners see it.
@@ -63,7 +63,7 @@ func (b Bound) Shown() *DeliveryBound {
 	if b == "" {
 		return nil
 	}
-	return &DeliveryBound{b, cureOfBound}
+	return &DeliveryBound{b, CureOfBound}
 }
 
 // PaysPerAct reports whether c pays for clicks or conversions, and not for what is shown.
