@@ -75,6 +75,36 @@ func TestQuarantineIsDecidedOnce(t *testing.T) {
 	)
 }
 
+// A case about a campaign's acts is beside one about Credits: the reply names the campaign, and both
+// are decided by the same request.
+func TestCaseAboutActs(t *testing.T) {
+	w := newWorld(t, options{})
+	admin, publisher := w.person(t, account.RoleAdmin), w.advertiser(t)
+	acts := ledger.Quarantine{
+		ID: uuid.New(), DeveloperID: publisher.DeveloperID, OpenedAt: w.Now.Add(time.Minute),
+		Evidence: traffic.Evidence{
+			Rule: traffic.QuarantineActs, Campaign: uuid.New(),
+			Today: traffic.PublisherDay{DeveloperID: publisher.DeveloperID, Day: day.Of(w.Now), Clicks: 7},
+		},
+	}
+	opened, err := w.Store.OpenQuarantine(t.Context(), acts)
+	require.NoError(t, err)
+	require.True(t, opened)
+	manual := w.held(t, admin, publisher, 5)
+	require.NotEqual(t, acts.ID.String(), manual)
+	list := admin.Call(t, "GET", "/api/billing?action=quarantine&state=open", nil).As(200)["cases"].([]any)
+	require.Len(t, list, 2)
+	require.Equal(t, "many_acts", list[0].(object)["rule"])
+	require.Equal(t, acts.Evidence.Campaign.String(), list[0].(object)["evidence"].(object)["campaign_id"])
+	require.NotContains(t, list[1].(object)["evidence"], "campaign_id")
+	before := publisher.does(t, "balance", nil).As(200)
+	ended := admin.does(
+		t, "quarantine", object{"decision": "clawback", "id": acts.ID.String(), "note": "robots"},
+	).As(200)["case"].(object)
+	require.Equal(t, "clawed_back", ended["state"])
+	require.Equal(t, before, publisher.does(t, "balance", nil).As(200), "no Credit moves")
+}
+
 func TestQuarantineIsForAdministrators(t *testing.T) {
 	w := newWorld(t, options{})
 	admin, other := w.person(t, account.RoleAdmin), w.advertiser(t)

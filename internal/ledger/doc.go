@@ -15,7 +15,9 @@
 //
 // An event that overtakes its own impression or click is early: it waits in the store, so neither a
 // restart nor another settler loses it. Its place in the log has the verdict "early". When it is
-// judged it gets a place in [EarlyStream], in the transaction that judges it, with its final verdict.
+// judged it gets a place in [EarlyStream], in the transaction that judges it, with its final
+// verdict. An act of a campaign with an open case waits in the same way, as held, until the case is
+// decided or [ActsFor] is over.
 //
 // A month is closed when its statement is first requested: the number of its last entry is stored.
 // Events settled later belong to the next open month.

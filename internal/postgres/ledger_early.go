@@ -32,7 +32,8 @@ WHERE judged_offset IS NULL AND `
 ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED`
 
 	holdEarlySQL = `
-INSERT INTO early_event (stream, partition, record_offset, auction_id, written_at, value, campaign_id, developer_id, held)
+INSERT INTO early_event (stream, partition, record_offset, auction_id, written_at, value, campaign_id, developer_id,
+	held)
 SELECT * FROM unnest($1::text[], $2::integer[], $3::bigint[], $4::uuid[], $5::timestamptz[], $6::bytea[], $7::uuid[],
 	$8::uuid[], $9::boolean[])`
 

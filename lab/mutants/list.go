@@ -1423,7 +1423,7 @@ var mutants = []mutant{
 	{
 		name: "acts-repeat", protects: "a repeat of a rejected act is not charged",
 		file: "internal/ledger/acts.go",
-		old:  "if dated && ActsDecided(auction.Time(), d.At) {", new: "if false {",
+		old:  "if dated && ActsDecided(", new: "if false && dated && ActsDecided(",
 		tests: []string{"./internal/memory"}, run: "LedgerConformance/Acts",
 	},
 	{
