@@ -561,6 +561,10 @@ func (brokenAnalytics) Asked(context.Context, report.AskedQuery) (report.Asked, 
 func (brokenAnalytics) Converted(context.Context, report.Query) (report.Conversions, error) {
 	return report.Conversions{}, errRaw
 }
+
+func (brokenAnalytics) Delays(context.Context, report.DelayQuery) ([]report.Delay, error) {
+	return nil, errRaw
+}
 func (brokenAnalytics) Aggregate(context.Context, day.Day) (int, error) { return 0, errRaw }
 func (brokenAnalytics) Auction(context.Context, uuid.UUID, time.Time) (report.Auction, error) {
 	return report.Auction{}, errRaw

@@ -497,3 +497,41 @@ func TestCurveIsLearntFromFamiliesThatPay(t *testing.T) {
 	w.turn(s)
 	require.Equal(t, owed.FirstCurve, w.judged.Curve)
 }
+
+// A change of what a campaign pays for neither removes a debt nor turns charged impressions into
+// acts.
+func TestChangeOfBillingKeepsTheDebt(t *testing.T) {
+	w, s := newWorld(t)
+	s.deps.Judge = owed.Judge
+	thief, honest := w.user(uuid.Nil), w.user(uuid.Nil)
+	perAct := func(c *campaign.Campaign) { c.BillingModel, c.BidAmount = campaign.CPC, money.USD }
+	perImpression := func(c *campaign.Campaign) error {
+		c.BillingModel, c.BidAmount = campaign.CPM, 10_000
+		return nil
+	}
+	today := day.Of(w.now)
+	change := func(c campaign.Campaign, how func(*campaign.Campaign) error) {
+		_, err := w.UpdateCampaign(t.Context(), c.ID, how)
+		require.NoError(t, err)
+	}
+	used, paid := w.campaign(thief.ID, perAct), w.campaign(honest.ID, perAct)
+	w.days[today] = map[uuid.UUID]report.Counts{
+		used.ID: {Impressions: 1000}, paid.ID: {Impressions: 1000, Clicks: 17, Billed: 17, Spend: 17 * money.USD},
+	}
+	change(used, perImpression)
+	change(paid, perImpression)
+	next, honestNext := w.campaign(thief.ID, perAct), w.campaign(honest.ID, perAct)
+	w.turn(s)
+	require.Equal(t, campaign.Unproven, w.standing(next).Bound)
+	require.Empty(t, w.standing(honestNext).Bound, "it was charged for clicks")
+
+	other := w.user(uuid.Nil)
+	turned := w.campaign(other.ID, nil)
+	w.days[today][turned.ID] = report.Counts{Impressions: 1000, Billed: 1000, Spend: 10_000}
+	change(turned, func(c *campaign.Campaign) error {
+		c.BillingModel, c.BidAmount = campaign.CPC, money.USD
+		return nil
+	})
+	w.turn(s)
+	require.Equal(t, campaign.Unproven, w.standing(turned).Bound, "impressions are no clicks")
+}

@@ -555,3 +555,33 @@ func TestReview(t *testing.T) {
 	).Fails(404, "not_found")
 	require.Equal(t, "in_review", me.status(t, id))
 }
+
+// The API names the bound of a campaign with its cure, on every read, and no edit sets it.
+func TestBoundIsShownWithItsCure(t *testing.T) {
+	w := newWorld(t)
+	me := w.advertiser(t)
+	id := me.creates(t)
+	read := func() map[string]any {
+		c, ok := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(map[string]any)
+		require.True(t, ok)
+		return c
+	}
+	require.NotContains(t, read(), "delivery_bound")
+	for _, bound := range []campaign.Bound{campaign.Unproven, campaign.Behind} {
+		stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+		require.NoError(t, err)
+		require.NoError(t, w.Store.KeepStandings(t.Context(), []campaign.StandingChange{
+			{CampaignID: stored.ID, Seen: stored.ConfigVersion, Standing: campaign.Standing{Bound: bound}},
+		}))
+		shown := read()["delivery_bound"]
+		require.Equal(t, string(bound), at(shown, "reason"))
+		for _, cure := range []string{"pay per impression", "conversion key", "review"} {
+			require.Contains(t, at(shown, "cure"), cure)
+		}
+		require.Equal(t, shown, at(me.Get(t, "/api/campaigns").As(200), "campaigns", 0, "delivery_bound"))
+		changed := me.Call(t, "PATCH", "/api/campaigns/"+id, map[string]any{"name": "after " + string(bound)}).As(200)
+		require.Equal(t, shown, at(changed, "campaign", "delivery_bound"))
+		me.Call(t, "PATCH", "/api/campaigns/"+id, map[string]any{"delivery_bound": nil})
+		require.Equal(t, shown, read()["delivery_bound"])
+	}
+}

@@ -176,6 +176,13 @@ export const de: Messages = {
   stoppedAppeal: 'Entscheidung lesen und Beschwerde einlegen',
   rejectedTitle: 'Die Prüfung hat dies abgelehnt',
   violationsTitle: 'Ergebnis der Richtlinienprüfung',
+  bound: {
+    unproven:
+      'Sie läuft in weniger als einem Hundertstel ihrer Auktionen: Die Anzeigen dieses Kontos haben verbraucht, was vor einem ersten abgerechneten Klick oder einer Conversion erlaubt ist.',
+    behind:
+      'Sie läuft in weniger als einem Hundertstel ihrer Auktionen: Weit weniger Klicks oder Conversions wurden abgerechnet, als ihre Anzeigen erwarten lassen.',
+    cure: 'Zahlen Sie pro Impression, reparieren Sie den Conversion-Schlüssel, oder bitten Sie um eine Prüfung.',
+  },
   reach: {
     pages:
       'Noch hat niemand diese Fassung genehmigt. Bis dahin läuft sie nur auf Seiten, nicht dort, wo ein Modell sie liest.',

@@ -170,6 +170,13 @@ export const en = {
   stoppedAppeal: 'Read the decision and appeal',
   rejectedTitle: 'A reviewer rejected this',
   violationsTitle: 'Policy findings',
+  bound: {
+    unproven:
+      'It shows in less than a hundredth of its auctions: the ads of this account’s campaigns used up what they may before a first charged click or conversion.',
+    behind:
+      'It shows in less than a hundredth of its auctions: far fewer clicks or conversions were charged than its ads let expect.',
+    cure: 'Pay per impression, repair the conversion key, or ask for a review.',
+  },
   reach: {
     pages:
       'No reviewer has approved this version. Until then it runs in pages only, and not where a model reads it.',

@@ -85,6 +85,7 @@ export default function CampaignScreen() {
           <>
             {barred(c) && <Stopped of={c} />}
             <Violations of={c} />
+            <Bound of={c} />
             <Unreviewed of={c} />
             <Loaded of={stats}>
               {(s) => (
@@ -171,6 +172,18 @@ function Violations({ of: c }: { of: Campaign }) {
       </ul>
       <p>
         <a href={`${base}/console/campaigns/${c.id}/edit`}>{t().editIt}</a>
+      </p>
+    </div>
+  );
+}
+
+/** Why a campaign shows in few of its auctions, and what to do. */
+function Bound({ of: c }: { of: Campaign }) {
+  if (!c.delivery_bound) return null;
+  return (
+    <div class="notice" role="note" data-part="bound">
+      <p>
+        {t().bound[c.delivery_bound.reason]} {t().bound.cure}
       </p>
     </div>
   );
