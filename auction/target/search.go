@@ -70,6 +70,8 @@ type walk struct {
 	blocks  []uint32     // further blocks to read, ascending: of free groups, or of deals
 	private bool         // blocks are of deals, and no others count
 	next    uint32       // the lowest block ahead
+	most    money.Micros // the highest possible value of a group in the blocks ahead
+	matches ranker.Match // the most that a group can match
 	stride  uint32       // blocks of the next window
 }
 
@@ -173,7 +175,8 @@ func (s *Search) open(which uint8, q *Query, v *lexicon.Vector, terms []words.Te
 		w.blocks = w.seg.free
 	}
 	w.lead(s.floor(w.seg.place))
-	w.next = w.lowest()
+	w.matches = ranker.Match(lexicon.Match(uint32(min(w.full, uint64(fullSum))))) + w.seg.place
+	s.advance(w)
 }
 
 // lead excludes from the walk terms that together add at most half of the floor: a group must then
@@ -360,7 +363,7 @@ func (s *Search) Next() (c Candidate, ok bool) {
 		s.follow(s.last)
 	}
 	for {
-		if ahead := s.ahead(); ahead >= 0 && (len(s.heap) == 0 || s.heap[0].value <= s.walks[ahead].bound()) {
+		if ahead := s.ahead(); ahead >= 0 && (len(s.heap) == 0 || s.heap[0].value <= s.walks[ahead].most) {
 			s.visit(uint8(ahead))
 			continue
 		}
@@ -406,7 +409,7 @@ func (s *Search) ahead() int {
 		return 1
 	case overlay.done():
 		return 0
-	case overlay.bound() > base.bound():
+	case overlay.most > base.most:
 		return 1
 	}
 	return 0
@@ -415,9 +418,13 @@ func (s *Search) ahead() int {
 // done reports whether no block is ahead.
 func (w *walk) done() bool { return w.seg == nil || w.next == none }
 
-// bound returns the highest possible value of a group in the walk's next block. Blocks are ordered
-// by their bounds.
-func (w *walk) bound() money.Micros { return w.seg.blocks[w.next].most }
+// advance moves the walk to the lowest block ahead. Blocks are ordered by their highest values at
+// full relevance. The query's terms together may bound the values of all blocks ahead lower.
+func (s *Search) advance(w *walk) {
+	if w.next = w.lowest(); w.next != none {
+		w.most = min(w.seg.blocks[w.next].most, w.seg.ahead[w.next].atMost(&s.table, s.relevance(w.matches)))
+	}
+}
 
 // anyMatch is the bound of the match in a block not yet read. Of equal values the higher match
 // comes first, so the block must precede every candidate of its value.
@@ -429,7 +436,7 @@ func (s *Search) visit(which uint8) {
 	begin := w.next
 	if w.private {
 		w.blocks = w.blocks[1:]
-		w.next = w.lowest()
+		s.advance(w)
 		s.push(entry{value: w.seg.blocks[begin].most, match: anyMatch, at: begin, walk: which, state: unopened})
 		return
 	}
@@ -438,6 +445,7 @@ func (s *Search) visit(which uint8) {
 	least := s.passOver(which, begin, end)
 	if uint64(least) > w.full {
 		w.skip(end)
+		s.advance(w)
 		return
 	}
 	s.window = windows.Get().(*window)
@@ -450,7 +458,7 @@ func (s *Search) visit(which uint8) {
 			s.window.free(w.blocks[0]-begin, &w.seg.blocks[w.blocks[0]].free)
 		}
 	}
-	w.next = w.lowest()
+	s.advance(w)
 	for i := range s.window.open[:end-begin] {
 		open, at := &s.window.open[i], begin+uint32(i)
 		switch {
@@ -478,7 +486,6 @@ func (w *walk) skip(end uint32) {
 	for len(w.blocks) > 0 && w.blocks[0] < end {
 		w.blocks = w.blocks[1:]
 	}
-	w.next = w.lowest()
 }
 
 // passOver returns the least sum with which a group of the blocks from begin to end may be worth as
@@ -711,10 +718,10 @@ func (s *Search) score(w *walk, at uint32, match ranker.Match) (e entry, ok bool
 		return e, false
 	}
 	e = entry{match: match, at: at, state: unchecked}
-	if bid := w.seg.bids[g.begin]; g.aim == 0 {
-		e.value = s.table.EffectiveCPM(g.billing, bid, relevance) // equals Value, one call less for most
+	if g.aim == 0 {
+		e.value = s.table.EffectiveCPM(g.billing, g.bid, relevance) // equals Value, one call less for most
 	} else {
-		e.value = s.table.Value(g.billing, bid, g.aim, relevance)
+		e.value = s.table.Value(g.billing, g.bid, g.aim, relevance)
 	}
 	return e, true
 }
@@ -751,6 +758,9 @@ func (s *Search) passes(which uint8, at uint32) bool {
 	}
 	if when := w.seg.datesOf(at); !s.at.within(when.start, when.end) {
 		return false
+	}
+	if g.lists == 0 { // no list of any dimension
+		return !w.private
 	}
 	for d := range dims {
 		list := g.terms(w.seg, d)

@@ -26,13 +26,15 @@ type segment struct {
 	groups    []group
 	slots     []uint32       // of all groups, each group's by (bid descending, slot ascending)
 	bids      []money.Micros // beside slots, as auctions value them: a search reads more bids than campaigns
-	terms     []uint32       // of all groups, see group.ends
+	terms     []uint32       // of all lists
+	lists     []lists        // of the groups, see group.lists; the first are empty
 	vocab     [dims]map[string]uint32
 	texts     postings // by term of the words
 	tools     postings // by tool
 	lone      postings // by lone word: indices of slots, not groups; empty if no texts are joined
 	joined    postings // by [group.joined]: the shared terms of joined texts, not groups
 	blocks    []block
+	ahead     []block             // by block: the bounds of it and all later ones
 	place     ranker.Match        // the most that a placement adds to any group
 	free      []uint32            // the blocks with free groups, ascending
 	kinds     []uint32            // a free group for each combination of filters
@@ -62,27 +64,36 @@ type block struct {
 	free bits128
 }
 
+// lists are the terms of a targeting by dimension: d has terms [ends[d-1], ends[d]), the first from
+// begin.
+type lists struct {
+	begin uint32
+	ends  [dims]uint32
+}
+
+// group is small, because a search reads a few of many at random.
 type group struct {
-	begin     uint32 // slots[begin:end]
-	end       uint32
-	termBegin uint32 // dimension d has terms [ends[d-1], ends[d]), the first from here
-	ends      [dims]uint32
-	bound     bool         // of all members
-	aim       money.Micros // of all members, as auctions value it; 0 without a goal
-	joined    uint32       // the number of its joined texts, if any
-	least     uint32       // the least relevance that the owner accepts, ppm
-	suits     uint32       // index in the segment's suits
-	place     uint16       // the amount that a matching placement adds
-	billing   ranker.Billing
-	format    Format
+	bid     money.Micros // the highest of any member, as auctions value it
+	aim     money.Micros // of all members, as auctions value it; 0 without a goal
+	begin   uint32       // slots[begin:end]
+	end     uint32
+	lists   uint32 // index in the segment's lists
+	joined  uint32 // the number of its joined texts, if any
+	least   uint32 // the least relevance that the owner accepts, ppm
+	suits   uint32 // index in the segment's suits
+	place   uint16 // the amount that a matching placement adds
+	billing ranker.Billing
+	format  Format
+	bound   bool // of all members
 }
 
 func (g *group) terms(s *segment, d int) []uint32 {
-	from := g.termBegin
+	l := &s.lists[g.lists]
+	from := l.begin
 	if d > 0 {
-		from = g.ends[d-1]
+		from = l.ends[d-1]
 	}
-	return s.terms[from:g.ends[d]]
+	return s.terms[from:l.ends[d]]
 }
 
 // match returns the match of the group with a query whose terms and tools add up to sum.
@@ -134,8 +145,8 @@ type builder struct {
 // placed is a distinct targeting with its terms.
 type placed struct {
 	shared *Targeting
-	begin  uint32
-	ends   [dims]uint32
+	lists
+	number uint32 // of its lists in the segment
 }
 
 // doc identifies campaigns of equal targeting, text, floor and lessons.
@@ -367,7 +378,7 @@ func (b *builder) place(t *Targeting) uint32 {
 	}
 	s := b.seg
 	begin := len(s.terms)
-	p := placed{shared: t, begin: uint32(begin)}
+	p := placed{shared: t, lists: lists{begin: uint32(begin)}}
 	var key []byte
 	if t != nil && t.Exact {
 		key = append(key, 1)
@@ -458,6 +469,7 @@ func (b *builder) fillGroups() {
 			cmp.Compare(b.texts[g.key.doc].topic, b.texts[h.key.doc].topic), cmp.Compare(x, y),
 		)
 	})
+	b.numberLists()
 	numbers := make([]uint32, len(order))
 	s.groups = make([]group, len(order))
 	begin := uint32(0)
@@ -466,8 +478,8 @@ func (b *builder) fillGroups() {
 		d := &b.texts[m.key.doc].doc
 		p := &b.placed[d.placed]
 		g := group{
-			begin: begin, end: begin, termBegin: p.begin, ends: p.ends, bound: m.key.bound,
-			aim: m.key.aim, least: uint32(d.least), billing: m.key.billing, format: m.key.format, suits: m.key.suits,
+			bid: m.bid, aim: m.key.aim, begin: begin, end: begin, lists: p.number, bound: m.key.bound,
+			least: uint32(d.least), billing: m.key.billing, format: m.key.format, suits: m.key.suits,
 		}
 		g.place = uint16(s.table.Place(len(g.terms(s, dimHost)) > 0, len(g.terms(s, dimSurface)) > 0))
 		begin += m.count
@@ -496,6 +508,19 @@ func (b *builder) fillGroups() {
 	}
 	b.of = docs
 	s.terms = slices.Clip(s.terms)
+}
+
+// numberLists numbers the distinct lists of the targetings. Those without any terms are 0.
+func (b *builder) numberLists() {
+	b.seg.lists = append(b.seg.lists, lists{})
+	for i := range b.placed {
+		p := &b.placed[i]
+		if p.begin == p.ends[dims-1] {
+			continue
+		}
+		p.number = uint32(len(b.seg.lists))
+		b.seg.lists = append(b.seg.lists, p.lists)
+	}
 }
 
 // bid returns the bid of a campaign as auctions value it.
@@ -634,5 +659,9 @@ func (b *builder) fillBlocks() {
 				s.deals[deal] = append(list, at)
 			}
 		}
+	}
+	s.ahead = slices.Clone(s.blocks)
+	for at := len(s.ahead) - 2; at >= 0; at-- {
+		s.ahead[at].join(&s.ahead[at+1])
 	}
 }
