@@ -312,7 +312,7 @@ func withBudget(causes []causeReply, refused int64, open money.Micros) []causeRe
 	if open > 0 {
 		return append(causes, causeReply{Unpaid, &refused, fmt.Sprintf(
 			"before a first charged click or conversion its ads that wait for one may be worth %s USD at a time, and "+
-				"they were: wait until they expire, or %s", open, cureOfBound,
+				"they were: wait until they expire, or %s", open, campaign.CureOfBound,
 		)})
 	}
 	return append(
