@@ -388,5 +388,5 @@ func TestRulesAreAClosedList(t *testing.T) {
 		require.False(t, seen[rule])
 		seen[rule] = true
 	}
-	require.Len(t, seen, 10)
+	require.Len(t, seen, 11)
 }
