@@ -69,7 +69,7 @@ const maxColumns = 100
 func TestDocumentsAreWrapped(t *testing.T) {
 	for name, text := range documents(t) {
 		prose(text, func(number int, line string) {
-			if n := utf8.RuneCountInString(line); n > maxColumns && !strings.HasPrefix(line, "|") &&
+			if n := utf8.RuneCountInString(line); n > maxColumns && !strings.HasPrefix(line, "|") && !strings.Contains(line, " | ") &&
 				strings.Contains(strings.TrimSpace(line), " ") {
 				t.Errorf("%s:%d has %d columns", name, number, n)
 			}

@@ -46,9 +46,13 @@ func TestOpenAPIListsSubjects(t *testing.T) {
 func subjectRows() (rows []string) {
 	for _, s := range subject.All {
 		codes := func(list []string) string { return cmp.Or(strings.Join(list, ", "), "–") }
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s; %s; %s |", s.Name, s.Tier, s.Means, s.Example,
-			s.GARM,
-			codes(s.Content.V1), codes(s.Content.V2), codes(s.Content.V3)))
+		garm, _, _ := strings.Cut(s.GARM, " ")
+		iab := []string{codes(s.Content.V1), codes(s.Content.V2)}
+		if newer := codes(s.Content.V3); newer != iab[1] {
+			iab = append(iab, newer)
+		}
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |", s.Name, s.Tier, s.Means, s.Example,
+			strings.TrimSuffix(garm, ","), strings.Join(iab, "; ")))
 	}
 	return rows
 }

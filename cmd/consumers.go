@@ -38,8 +38,8 @@ type consumers struct {
 	Servers backends.Servers `embed:""`
 	Life    retain.Life      `embed:""`
 
-	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that sign auction tokens, the same list as on ingress: settlement verifies the token of every event that it bills, and the projection signs campaigns."`
-	Unsigned  string `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"record" enum:"record,bill" help:"Beacons without a token: record (never billed) or bill (by campaign price). Settlement needs the same setting to bill them."`
+	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"The same list as on ingress: settlement verifies the tokens of billed events, and the projection signs campaigns."`
+	Unsigned  string `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"record" enum:"record,bill" help:"Beacons without a token, as on ingress: record or bill. Settlement bills them only with the same setting."`
 }
 
 // Run runs the command until it finishes or receives a stop signal.

@@ -92,8 +92,7 @@ marks what is masked when it is printed, and what can come from a file: ` + "`AD
 names a file with the value of ` + "`ADNET_SESSION_KEYS`" + `, and so on. A value without a
 kind is a text, a number or a duration. *Others* are commands whose ` + "`--help`" + ` lists it. How to
 run the processes is in [operate](operate/README.md). An operator decides the first table. The
-others are *advanced*: their defaults serve until a measurement, an alert or a policy asks for
-another value.
+others are *advanced*: their defaults serve until a measurement, an alert or a policy asks for more.
 
 One setting is Go's own: ` + "`GOGC`" + `, the growth of the heap between two collections in percent.
 Without it ingress chooses 25 to 100 by the size of the catalog; set it to trade memory for CPU.
@@ -123,7 +122,7 @@ func WriteSettings(w io.Writer) error {
 	text.WriteString(settingsHead)
 	write := func(title string, of []*setting) {
 		fmt.Fprintf(
-			&text, "\n## %s\n\n| Variable | Default | Value | Commands | Meaning\n|---|---|---|---|---\n", title,
+			&text, "\n## %s\n\nVariable | Default | Value | Commands | Meaning\n---|---|---|---|---\n", title,
 		)
 		for _, s := range of {
 			text.WriteString(s.row())
@@ -222,7 +221,7 @@ func (s *setting) row() string {
 	for i := range cells {
 		cells[i] = strings.ReplaceAll(cells[i], "|", `\|`)
 	}
-	return "| " + strings.Join(cells, " | ") + "\n"
+	return strings.Join(cells, " | ") + "\n"
 }
 
 // named are the commands as the table lists them: standalone has every setting of both roles.

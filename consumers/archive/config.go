@@ -16,7 +16,7 @@ import (
 // Config holds the operator's settings. It serves both [Archiver] and [Auctions].
 type Config struct {
 	ChunkRows     int           `name:"archive-chunk-rows" env:"ADNET_ARCHIVE_CHUNK_ROWS" default:"50000" help:"Most rows of one insert into the analytics store."`
-	Linger        time.Duration `name:"archive-linger" env:"ADNET_ARCHIVE_LINGER" default:"250ms" help:"Least time between two inserts of less than a full block. Longer is less work for the analytics store, shorter is fresher stats."`
+	Linger        time.Duration `name:"archive-linger" env:"ADNET_ARCHIVE_LINGER" default:"250ms" help:"Least time between two inserts of less than a full block. Longer is less work, shorter fresher stats."`
 	Tick          time.Duration `name:"archive-tick" env:"ADNET_ARCHIVE_TICK" default:"50ms" help:"How often settled events are looked for."`
 	BufferRecords int           `name:"archive-buffer-records" env:"ADNET_ARCHIVE_BUFFER_RECORDS" default:"400000" help:"Events that may wait in memory for their verdicts before reading stops."`
 	BufferBytes   int           `name:"archive-buffer-bytes" env:"ADNET_ARCHIVE_BUFFER_BYTES" default:"134217728" help:"Bytes of events that may wait in memory for their verdicts before reading stops."`

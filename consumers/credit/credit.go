@@ -30,7 +30,7 @@ import (
 type Config struct {
 	Every    time.Duration `name:"credit-every" env:"ADNET_CREDIT_EVERY" default:"${credit_every}" help:"How often Credits are released that charges back; 0 releases none."`
 	Hold     time.Duration `name:"credit-hold" env:"ADNET_CREDIT_HOLD" default:"${credit_hold}" help:"How long released Credits are held before they can fund a campaign; 0 holds none."`
-	LongHold time.Duration `name:"credit-hold-concentrated" env:"ADNET_CREDIT_HOLD_CONCENTRATED" default:"${credit_hold_concentrated}" help:"How long Credits are held that one advertiser pays for beyond a quarter of a publisher's day. Less than ADNET_CREDIT_HOLD counts as that."`
+	LongHold time.Duration `name:"credit-hold-concentrated" env:"ADNET_CREDIT_HOLD_CONCENTRATED" default:"${credit_hold_concentrated}" help:"How long Credits are held that one family of advertisers pays for beyond a quarter of a publisher's day. Less than ADNET_CREDIT_HOLD counts as that."`
 
 	// Value is the price that one Credit pays (ADNET_CREDIT_VALUE_USD). The setting belongs to the
 	// whole product, so the wiring sets it.

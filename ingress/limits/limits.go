@@ -56,14 +56,14 @@ type Config struct {
 	Webhooks  int `name:"rate-bad-webhooks" env:"ADNET_RATE_BAD_WEBHOOKS" default:"20" help:"Payment provider deliveries with an invalid signature per minute and address; further ones get 429, without fetching a certificate. Correctly signed deliveries are never rejected. 0 disables the limit."`
 	Keyless   int `name:"rate-keyless" env:"ADNET_RATE_KEYLESS" default:"600000" help:"Calls of /api/mcp and /api/rtb per minute and address without a valid key (401s, notices, preflights); above it only calls with a valid key are answered."`
 	Seat      int `name:"rtb-per-second" env:"ADNET_RTB_PER_SECOND" default:"2000" help:"Bid requests per second and seat, over all nodes; further ones get 429."`
-	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Impressions of reader-side integrations (js_snippet, npm_sdk, openrtb) that count per minute and network (IPv4 /24, IPv6 /56); further ones are recorded as invalid traffic. 0 is unlimited."`
+	Views     int `name:"views-per-minute" env:"ADNET_VIEWS_PER_MINUTE" default:"600" help:"Reader-side impressions (js_snippet, npm_sdk, openrtb) that count per minute and network (IPv4 /24, IPv6 /56); further ones are recorded as invalid traffic. 0 is unlimited."`
 
 	Browser        int `name:"rate-browser" env:"ADNET_RATE_BROWSER" default:"3000" help:"Ad requests per minute and browser key, over all nodes; 0 disables the limit. They do not count against the account's other limits."`
 	BrowserNetwork int `name:"rate-browser-network" env:"ADNET_RATE_BROWSER_NETWORK" default:"300" help:"Ad requests with browser keys per minute and network (IPv4 /24, IPv6 /56); 0 disables the limit."`
 
 	Unproven int `name:"rate-unproven" env:"ADNET_RATE_UNPROVEN" default:"600" help:"Beacons and reports per minute and address without a valid token; further ones get 429. 0 disables the limit."`
 
-	PostedViewRate  float64 `name:"posted-view-rate" env:"ADNET_POSTED_VIEW_RATE" default:"0.5" help:"The same as ADNET_POSTED_CLICK_RATE for views: the minimum for the network's view rate (views per impression in readers' pages)."`
+	PostedViewRate  float64 `name:"posted-view-rate" env:"ADNET_POSTED_VIEW_RATE" default:"0.5" help:"As ADNET_POSTED_CLICK_RATE, for views per impression in readers' pages."`
 	PostedClickRate float64 `name:"posted-click-rate" env:"ADNET_POSTED_CLICK_RATE" default:"0.01" help:"Minimum for the network's click rate (clicks per ad). Clicks reported by a publisher's server above that rate (per minute and per day, plus 3 standard deviations and 10 clicks) are recorded as invalid traffic. 0 disables the rule."`
 }
 

@@ -60,7 +60,7 @@ type Config struct {
 	ReportsPause string `name:"reports-pause" env:"ADNET_REPORTS_PAUSE" default:"off" enum:"on,off" help:"Whether readers' reports pause an ad until a reviewer decides. It takes reports from three networks and three publishers on one UTC day, for at least 0.1 % of the ad's impressions. A version that a reviewer approved is never paused."`
 	Signup       string `name:"signup" env:"ADNET_SIGNUP" default:"open" enum:"open,invite,closed" help:"Registration mode: open to anyone, by invitation, or closed (only the operator creates accounts)."`
 
-	MailProviders []string `name:"mail-providers" env:"ADNET_MAIL_PROVIDERS" help:"Further public mail providers, like mail.example. Accounts whose addresses have the same domain belong to one family, except at public mail providers. It applies to accounts registered after it was set."`
+	MailProviders []string `name:"mail-providers" env:"ADNET_MAIL_PROVIDERS" help:"Further public mail providers, like mail.example. Accounts whose addresses have the same domain belong to one family, except at public mail providers. It applies to later registrations."`
 }
 
 // Logins limits wrong passwords; see limits.Limits.

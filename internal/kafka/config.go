@@ -36,7 +36,7 @@ import (
 
 // Config holds the address and the settings of the log.
 type Config struct {
-	Brokers     []string `name:"kafka-brokers" env:"ADNET_KAFKA_BROKERS" sep:"," default:"127.0.0.1:9092" help:"Kafka bootstrap brokers, host:port, separated by commas."`
+	Brokers     []string `name:"kafka-brokers" env:"ADNET_KAFKA_BROKERS" sep:"," default:"127.0.0.1:9092" help:"Kafka bootstrap brokers, host:port."`
 	TopicPrefix string   `name:"kafka-topic-prefix" env:"ADNET_KAFKA_TOPIC_PREFIX" default:"" help:"Prefix of topic and group names on a Kafka shared with other systems."`
 
 	Partitions        int32         `name:"kafka-partitions" env:"ADNET_KAFKA_PARTITIONS" default:"12" help:"Partitions of a topic when it is created."`
