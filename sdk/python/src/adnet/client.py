@@ -65,9 +65,11 @@ class _Installation:
         if not isinstance(url, str) or not re.match(r"https?://[^/]", url):
             raise ValueError("adnet: url must be that of an adnet installation, as https://ads.example.com")
         try:
-            httpx.URL(url)
+            host = httpx.URL(url).host
         except (httpx.InvalidURL, ValueError) as error:
             raise ValueError(f"adnet: url must be that of an adnet installation: {error}") from error
+        if not host or "?" in url or "#" in url:
+            raise ValueError("adnet: url must have a host, and neither a query nor a fragment")
         #: Where the installation is, without a slash at its end.
         self.url = url.rstrip("/")
         self._key = key
