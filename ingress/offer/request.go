@@ -92,7 +92,7 @@ var (
 	placements = []string{"", "card", "welcome", "buttons", "toolrec"}
 	// Codes of these forms are accepted even if they are unknown: XX, T1 and qq of some clients.
 	regionForm   = regexp.MustCompile(`^[A-Za-z0-9]{2,3}([-_][A-Za-z0-9]{1,3})?$`)
-	languageForm = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$`)
+	languageForm = regexp.MustCompile(`^([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*|\*([;,].*)?|(C|POSIX)(\.[A-Za-z0-9-]+)?)$`)
 )
 
 // IntegrationOf returns the way the ad of caller's request reaches its reader. A browser key is in
@@ -117,7 +117,7 @@ func (r *Request) readRegion() bool {
 }
 
 // readLanguage gives the language its canonical form, an unknown one none, and reports whether it
-// is a language's tag or name.
+// is a language's tag or name, or one of the texts that programs send for any: * (RFC 9110) or C.
 func (r *Request) readLanguage() bool {
 	tag := locale.Reader(r.UserLanguage)
 	ok := tag != "" || r.UserLanguage == "" || languageForm.MatchString(r.UserLanguage)
