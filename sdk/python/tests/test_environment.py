@@ -281,7 +281,8 @@ def test_a_client_serves_one_event_loop_after_the_other(keeping: str) -> None:
 
 
 def test_a_client_serves_event_loops_in_many_threads(keeping: str) -> None:
-    adnet, results = AsyncAdnet("x", keeping, timeout=5), []
+    adnet = AsyncAdnet("x", keeping, timeout=5)
+    results: list[object] = []
 
     def work() -> None:
         results.extend(asyncio.run(adnet.ad(context="x")) for _ in range(5))
