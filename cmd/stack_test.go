@@ -218,7 +218,8 @@ func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
 		require.Equal(
 			t, true, api.do("POST", "/api/campaigns?action=resume", owner.token, `{"id":"`+id+`"}`, 200)["propagated"],
 		)
-		require.True(t, fills())
+		// The promise is about pauses. A node that waits for a budget on a busy machine may skip an ad.
+		require.Eventually(t, fills, 5*time.Second, 20*time.Millisecond, "a resumed campaign is not served")
 	}
 }
 

@@ -139,7 +139,7 @@ var questions = httpapi.Params{
 	"before": httpapi.NumberForm(1, math.MaxInt64), "since": httpapi.DayForm,
 	"until": httpapi.DayForm,
 	"state": httpapi.WordForm("open", "all"), "month": httpapi.MonthForm, "format": httpapi.WordForm("csv"),
-	"bom": httpapi.MarkForm,
+	"bom": httpapi.SwitchForm,
 }
 
 // retired rejects the actions of the removed cash-payout feature.

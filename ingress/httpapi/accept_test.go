@@ -46,11 +46,33 @@ func TestAcceptIsNegotiatedByWeight(t *testing.T) {
 }
 
 func TestByteOrderMarkIsSentOnRequest(t *testing.T) {
-	for query, want := range map[string]string{"": "a,b\n", "?bom=0": "a,b\n", "?bom=1": "\xef\xbb\xbfa,b\n"} {
+	for query, want := range map[string]string{
+		"": "a,b\n", "?bom=0": "a,b\n", "?bom=1": "\xef\xbb\xbfa,b\n",
+		"?bom=true": "\xef\xbb\xbfa,b\n", "?bom=Yes": "\xef\xbb\xbfa,b\n", "?bom=on": "\xef\xbb\xbfa,b\n",
+		"?bom=false": "a,b\n", "?bom=No": "a,b\n", "?bom=": "a,b\n",
+	} {
 		w := httptest.NewRecorder()
 		c, _ := gin.CreateTestContext(w)
 		c.Request = httptest.NewRequest("GET", "/x"+query, nil)
 		require.NoError(t, CSV(c, "x", [][]string{{"a", "b"}}))
 		require.Equal(t, want, w.Body.String(), query)
+	}
+}
+
+func TestAcceptJoinsTheOtherHeadersOfVary(t *testing.T) {
+	c, _ := gin.CreateTestContext(httptest.NewRecorder())
+	c.Request = httptest.NewRequest("GET", "/x", nil)
+	c.Writer.Header()["Vary"] = varyOrigin
+	WantsCSV(c)
+	require.Equal(t, []string{"Origin", "Accept"}, c.Writer.Header().Values("Vary"))
+	require.Equal(t, []string{"Origin"}, varyOrigin, "the shared value stays")
+}
+
+func TestSwitchParameterIsReadInItsUsualSpellings(t *testing.T) {
+	for _, text := range []string{"1", "true", "TRUE", "yes", "on", "0", "false", "no", "Off"} {
+		require.True(t, SwitchForm.fits(text), text)
+	}
+	for _, text := range []string{"2", "maybe", "truthy", "-1"} {
+		require.False(t, SwitchForm.fits(text), text)
 	}
 }

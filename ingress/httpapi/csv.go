@@ -20,7 +20,7 @@ func WantsCSV(c *gin.Context) bool {
 	if format := c.Query("format"); format != "" {
 		return format == "csv"
 	}
-	c.Header("Vary", "Accept")
+	c.Writer.Header().Add("Vary", "Accept")
 	return preferred(c.Request.Header["Accept"], "application/json", "text/csv") == 1
 }
 
@@ -41,10 +41,10 @@ func CSV(c *gin.Context, name string, table [][]string) error {
 	return SendCSV(c, name, b.Bytes())
 }
 
-// SendCSV answers with a CSV text as a file named name.csv. With bom=1 in the query the text begins
-// with a byte order mark, by which spreadsheets recognise UTF-8.
+// SendCSV answers with a CSV text as a file named name.csv. If bom in the query is true, the text
+// begins with a byte order mark, by which spreadsheets recognise UTF-8.
 func SendCSV(c *gin.Context, name string, text []byte) error {
-	if c.Query("bom") == "1" {
+	if marked, _ := switchOf(c.Query("bom")); marked {
 		text = append([]byte(jsonscan.ByteOrderMark), text...)
 	}
 	c.Header("Content-Disposition", `attachment; filename="`+name+`.csv"`)

@@ -63,6 +63,8 @@ func listsNull(body []byte) bool {
 //   - a number in a text is a number, and an empty one absent; a number is a text of its digits
 //   - an object or a list in a text is that object or list
 //   - a text is a list of texts, with commas between them
+//   - a list of texts, or of parts {"text": "…"}, is one text: all of them, one a line, in a field
+//     with the tag loose:"parts", the first in one with loose:"first"
 func Loosened(body []byte, dst any) (plain []byte, changed bool) {
 	plain, mended := jsonscan.Mend(body)
 	fitted, err := fit(plain, reflect.TypeOf(dst).Elem(), true)
@@ -73,6 +75,11 @@ func Loosened(body []byte, dst any) (plain []byte, changed bool) {
 		return plain, mended
 	}
 }
+
+type (
+	joinedText string // a field with the tag loose:"parts"
+	firstText  string // a field with the tag loose:"first"
+)
 
 // fitter rewrites a JSON text for a type.
 type fitter struct {
@@ -106,6 +113,8 @@ func (f *fitter) value(t reflect.Type) error {
 	case wantsNumber(t) && kind == '"':
 		return f.number()
 	case decodesItself(t):
+	case (t == reflect.TypeFor[joinedText]() || t == reflect.TypeFor[firstText]()) && kind == '[':
+		return f.texts(t == reflect.TypeFor[firstText]())
 	case t.Kind() == reflect.String && kind == '0':
 		return f.digits()
 	case t.Kind() == reflect.Struct && kind == '{':
@@ -162,6 +171,44 @@ func (f *fitter) number() error {
 	return f.out.WriteToken(jsontext.String(t.String()))
 }
 
+// texts rewrites a list of texts and of parts as one text. A list with another value is unchanged.
+func (f *fitter) texts(first bool) error {
+	v, err := f.in.ReadValue()
+	if err != nil {
+		return err
+	}
+	v = v.Clone()
+	var parts []jsontext.Value
+	if err := json.Unmarshal(v, &parts); err != nil {
+		return err
+	}
+	var texts []string
+	for _, part := range parts {
+		var of struct {
+			Text string `json:"text"`
+		}
+		switch part.Kind() {
+		case '"':
+			err = json.Unmarshal(part, &of.Text)
+		case '{': // pictures and calls have no text
+			err = json.Unmarshal(part, &of)
+		case 'n':
+		default:
+			return f.out.WriteValue(v)
+		}
+		if err != nil {
+			return f.out.WriteValue(v)
+		}
+		if of.Text != "" {
+			texts = append(texts, of.Text)
+		}
+	}
+	if first && len(texts) > 1 {
+		texts = texts[:1]
+	}
+	return f.out.WriteToken(jsontext.String(strings.Join(texts, "\n")))
+}
+
 // digits rewrites a number as a text.
 func (f *fitter) digits() error {
 	v, err := f.in.ReadValue()
@@ -211,6 +258,12 @@ func typesOf(t reflect.Type, to map[string]reflect.Type) {
 		field := t.Field(i)
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
 			to[name] = field.Type
+			switch field.Tag.Get("loose") {
+			case "parts":
+				to[name] = reflect.TypeFor[joinedText]()
+			case "first":
+				to[name] = reflect.TypeFor[firstText]()
+			}
 		} else if field.Anonymous && field.Type.Kind() == reflect.Struct {
 			typesOf(field.Type, to)
 		}

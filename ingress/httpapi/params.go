@@ -37,10 +37,24 @@ var (
 	MonthForm = Form{
 		"a month like 2026-01", func(text string) bool { _, err := time.Parse("2006-01", text); return err == nil },
 	}
-	// MarkForm accepts the values of bom; see [SendCSV].
-	MarkForm = WordForm("0", "1")
+	// SwitchForm accepts true and false, in the spellings of [switchOf].
+	SwitchForm = Form{
+		"true or false (also 1, yes, on and 0, no, off)",
+		func(text string) bool { _, ok := switchOf(text); return ok },
+	}
 	TextForm = Form{"a text", func(text string) bool { return text != "" }}
 )
+
+// switchOf returns the truth value of a parameter, in any case. ok is false if it has none.
+func switchOf(text string) (on, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "1", "true", "t", "yes", "y", "on":
+		return true, true
+	case "0", "false", "f", "no", "n", "off":
+		return false, true
+	}
+	return false, false
+}
 
 // WordForm accepts one of words.
 func WordForm(words ...string) Form {

@@ -238,21 +238,21 @@ func (a *API) Mount(s *httpapi.Server) {
 		Params: httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
 			"breakdown": httpapi.WordForm(report.AskedBreakdowns...), "format": httpapi.WordForm("json", "csv"),
-			"bom": httpapi.MarkForm,
+			"bom": httpapi.SwitchForm,
 		},
 	})
 	s.Handle(http.MethodGet, "/api/stats/suitability", a.refusals, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
 		Params: httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.MarkForm,
+			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
 		},
 	})
 	ofTypes := with(
 		reads,
 		httpapi.Params{
 			"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.MarkForm,
+			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
 		},
 	)
 	ofTypes.Scans = true
@@ -261,7 +261,7 @@ func (a *API) Mount(s *httpapi.Server) {
 		ofAdmin(reads),
 		httpapi.Params{
 			"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
-			"bom": httpapi.MarkForm,
+			"bom": httpapi.SwitchForm,
 		},
 	)
 	ofNetwork.Scans = true
@@ -289,7 +289,7 @@ var (
 		"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm,
 		"developer_id": httpapi.IDForm, "key": httpapi.IDForm,
 		"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm(report.Breakdowns...),
-		"format": httpapi.WordForm("json", "csv"), "bom": httpapi.MarkForm,
+		"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
 	}
 )
 

@@ -82,7 +82,7 @@ func (s *Server) batch(c *gin.Context, caller httpapi.Caller, messages []jsontex
 	return httpapi.Bytes(c, http.StatusOK, append(replies, ']'))
 }
 
-// member returns the answer to one message of a batch; empty for a notification.
+// member returns the answer to one message of a batch; empty for a notification or a response.
 func (s *Server) member(c *gin.Context, caller httpapi.Caller, message []byte) (reply []byte) {
 	r := s.idle.Get().(*call)
 	var f *failure

@@ -25,16 +25,17 @@ const integrationMethod = "mcp"
 // contentArguments holds both argument sets of get_sponsored_content. If both set a value, the
 // second set counts.
 type contentArguments struct {
-	ContextSummary string `json:"context_summary"`
+	ContextSummary string `json:"context_summary" loose:"parts"`
 	Host           string `json:"host"`
 	UserRegion     string `json:"user_region"`
-	UserLanguage   string `json:"user_language"`
+	UserLanguage   string `json:"user_language" loose:"first"`
 	// In minutes; recorded with the outcome, but not used by the ranking model.
 	SessionLenMin   *float64 `json:"session_len_min"`
 	DeveloperAPIKey string   `json:"developer_api_key"`
 
-	Context      string          `json:"context"`
+	Context      string          `json:"context" loose:"parts"`
 	Messages     []offer.Message `json:"messages"`
+	Contents     []offer.Message `json:"contents"` // Gemini
 	MinRelevance *share.Share    `json:"min_relevance"`
 	ActiveTools  []string        `json:"active_tools"`
 	HostApp      string          `json:"host_app"`
@@ -111,7 +112,7 @@ func (in *contentArguments) fill(to *offer.Request) {
 		age = time.Duration(min(*in.SessionLenMin, maxSessionMin) * float64(time.Minute))
 	}
 	*to = offer.Request{
-		SessionAge: age, Messages: in.Messages, MinRelevance: in.MinRelevance,
+		SessionAge: age, Messages: in.Messages, Contents: in.Contents, MinRelevance: in.MinRelevance,
 		Context: cmp.Or(in.Context, in.ContextSummary), ActiveTools: in.ActiveTools,
 		HostApp:    cmp.Or(in.HostApp, in.Host),
 		UserRegion: in.UserRegion, UserLanguage: in.UserLanguage, Surface: in.Surface, Method: integrationMethod,

@@ -28,11 +28,12 @@ const (
 	codeUnsupportedVersion = -32022
 )
 
-// message is a JSON-RPC request or notification.
+// message is a JSON-RPC request, notification or response.
 type message struct {
-	id     string // the text of a value; empty if absent
-	method string
-	params params
+	id       string // the text of a value; empty if absent
+	method   string
+	params   params
+	response bool // has a result or an error in place of a method
 }
 
 // params holds the parameters of every method that are read.
@@ -46,8 +47,9 @@ type params struct {
 	abilities       string // in _meta: the client's capabilities, the text of a value; empty if absent
 }
 
-// notification reports whether the sender expects no answer: the id is absent or null.
-func (m *message) notification() bool { return m.id == "" || m.id[0] == 'n' }
+// notification reports whether the sender expects no answer: the id is absent or null, or the
+// message is itself a response.
+func (m *message) notification() bool { return m.response || m.id == "" || m.id[0] == 'n' }
 
 // echo returns the id for the answer, byte for byte; empty if the request has no valid id.
 func (m *message) echo() string {
@@ -77,6 +79,8 @@ type envelope struct {
 	JSONRPC string         `json:"jsonrpc"`
 	ID      jsontext.Value `json:"id"`
 	Method  string         `json:"method"`
+	Result  jsontext.Value `json:"result"`
+	Error   jsontext.Value `json:"error"`
 	Params  struct {
 		ProtocolVersion string         `json:"protocolVersion"`
 		Capabilities    jsontext.Value `json:"capabilities"`
@@ -127,7 +131,10 @@ func decode(body []byte) (message, *failure) {
 		}
 	}
 	m := e.message()
+	m.response = m.method == "" && e.JSONRPC == "2.0" && (e.Result != nil || e.Error != nil)
 	switch {
+	case m.response: // to a request that was never sent; the protocol has no answer to it
+		return m, nil
 	case m.id != "" && m.id[0] != 'n' && !echoes(m.id):
 		return m, refused("id must be a string or a number")
 	case e.JSONRPC != "2.0":

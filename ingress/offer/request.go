@@ -38,10 +38,12 @@ const (
 // it from their own fields, so that the same rules apply to all. Errors use the JSON names for the
 // fields.
 type Request struct {
-	Context string `json:"context"`
+	Context string `json:"context" loose:"parts"`
 	// Messages are the last turns of the conversation, oldest first. With them Context may be
 	// omitted.
 	Messages []Message `json:"messages"`
+	// Contents is Gemini's name of Messages. It counts where Messages is empty.
+	Contents []Message `json:"contents"`
 	// MinRelevance is the minimum probability that the ad answers the request, 0 to 1 to the
 	// millionth; nil means the network's value.
 	MinRelevance *share.Share `json:"min_relevance"`
@@ -51,7 +53,7 @@ type Request struct {
 	ActiveTools  []string     `json:"active_tools"`
 	HostApp      string       `json:"host_app"`
 	UserRegion   string       `json:"user_region"`
-	UserLanguage string       `json:"user_language"`
+	UserLanguage string       `json:"user_language" loose:"first"`
 	SessionID    string       `json:"session_id"`
 
 	// Seen lists the ad_id of each ad that the page has shown since it was loaded, one entry per
@@ -90,7 +92,7 @@ var (
 	placements = []string{"", "card", "welcome", "buttons", "toolrec"}
 	// Codes of these forms are accepted even if they are unknown: XX, T1 and qq of some clients.
 	regionForm   = regexp.MustCompile(`^[A-Za-z0-9]{2,3}([-_][A-Za-z0-9]{1,3})?$`)
-	languageForm = regexp.MustCompile(`^[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*$`)
+	languageForm = regexp.MustCompile(`^([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*|\*([;,].*)?|(C|POSIX)(\.[A-Za-z0-9-]+)?)$`)
 )
 
 // IntegrationOf returns the way the ad of caller's request reaches its reader. A browser key is in
@@ -115,7 +117,7 @@ func (r *Request) readRegion() bool {
 }
 
 // readLanguage gives the language its canonical form, an unknown one none, and reports whether it
-// is a language's tag or name.
+// is a language's tag or name, or one of the texts that programs send for any: * (RFC 9110) or C.
 func (r *Request) readLanguage() bool {
 	tag := locale.Reader(r.UserLanguage)
 	ok := tag != "" || r.UserLanguage == "" || languageForm.MatchString(r.UserLanguage)
@@ -126,6 +128,10 @@ func (r *Request) readLanguage() bool {
 // Check applies the specification's rules and sets the default format. Errors: errs.MissingContext,
 // errs.InvalidRequest. Their extra field `field` is a JSON name of Request, or surface.
 func (r *Request) Check() error {
+	if len(r.Messages) == 0 {
+		r.Messages, r.Contents = r.Contents, nil
+	}
+	r.Context = withoutNUL(r.Context)
 	if strings.TrimSpace(r.Context) == "" && len(r.Messages) == 0 {
 		return errs.New(
 			errs.MissingContext, "context is required: send a piece of the conversation, or its messages",
@@ -136,9 +142,6 @@ func (r *Request) Check() error {
 	}
 	if n := utf8.RuneCountInString(r.Context); n > maxContext {
 		return wrong("context", "is %d characters long, at most %d are allowed", n, maxContext)
-	}
-	if strings.IndexByte(r.Context, 0) >= 0 {
-		return wrong("context", "must not hold NUL characters")
 	}
 	if r.Format == "" {
 		r.Format = defaultForm
@@ -194,9 +197,7 @@ func (r *Request) checkMessages() error {
 		if !slices.Contains(roles, m.Role) {
 			return wrong("messages", "has a role that is none of %s", strings.Join(roles, ", "))
 		}
-		if strings.IndexByte(m.Content, 0) >= 0 {
-			return wrong("messages", "must not hold NUL characters")
-		}
+		m.Content = withoutNUL(m.Content)
 		length += utf8.RuneCountInString(m.Content)
 	}
 	if length > maxSaid {
@@ -272,6 +273,14 @@ func (r *Request) checkSeen() error {
 		}
 	}
 	return nil
+}
+
+// withoutNUL drops the NUL characters of a text: the padding of a buffer, or halves of UTF-16.
+func withoutNUL(text string) string {
+	if strings.IndexByte(text, 0) < 0 {
+		return text
+	}
+	return strings.ReplaceAll(text, "\x00", "")
 }
 
 func wrong(field, format string, args ...any) error {

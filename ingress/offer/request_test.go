@@ -36,7 +36,9 @@ func TestPlacesOfARequestAreCanonical(t *testing.T) {
 		{"USA", "EN", "US", "en"}, {"usa-ca", "en_us", "US-CA", "en-US"}, {"us_ca", "iw", "US-CA", "he"},
 		{"276", "Deutsch", "DE", "de"}, {"United Kingdom", "zh_tw", "GB", "zh-Hant-TW"},
 		{"UK", "zh-Hant", "GB", "zh-Hant-TW"}, {"XX", "qq", "", ""}, {"EU", "x-klingon", "", "!"},
-		{"Atlantis", "", "!", ""}, {"", "", "", ""}, {"US\r\n", "en", "US", "en"}, {"U S", "en", "!", ""},
+		{"Atlantis", "", "!", ""}, {"", "", "", ""}, {"", "*", "", ""}, {"", "*;q=0.5", "", ""},
+		{"", "C.UTF-8", "", ""}, {"", "POSIX", "", ""}, {"", "**", "", "!"}, {"", "C#", "", "!"},
+		{"US\r\n", "en", "US", "en"}, {"U S", "en", "!", ""},
 	} {
 		in := Request{Context: "lamps", UserRegion: one.region, UserLanguage: one.language}
 		err := in.Check()

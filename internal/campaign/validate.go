@@ -335,8 +335,8 @@ func readCategories(values []string) ([]string, error) {
 	return clean, nil
 }
 
-// cleanList trims values and drops duplicates, keeping the order. It rejects blank values: a list
-// without them could be empty, which restricts nothing.
+// cleanList trims values and drops duplicates, keeping the order. It rejects blank values and values
+// without a letter or digit: a list without them could be empty, which restricts nothing.
 func cleanList(field string, values []string) ([]string, error) {
 	if len(values) > MaxListValues {
 		return nil, invalid(field, "may have at most %d values", MaxListValues)
@@ -349,6 +349,8 @@ func cleanList(field string, values []string) ([]string, error) {
 			return nil, invalidItem(
 				field, i, "has no text: leave it out, or send an empty list, which sets no condition",
 			)
+		case !strings.ContainsFunc(value, isWordRune):
+			return nil, invalidItem(field, i, "has no letter or digit, so nothing can match it: leave it out")
 		case len(value) > MaxListValue || hasControl(value):
 			return nil, invalidItem(field, i, "is longer than %d bytes or contains control characters", MaxListValue)
 		case !slices.Contains(clean, value):
@@ -357,6 +359,9 @@ func cleanList(field string, values []string) ([]string, error) {
 	}
 	return clean, nil
 }
+
+// isWordRune reports whether a rune is a letter or a digit of any script.
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 func check(c *Campaign) error {
 	for _, step := range []func(*Campaign) error{checkText, checkURLs, checkKinds, checkAmounts, checkDates} {

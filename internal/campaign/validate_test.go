@@ -258,3 +258,17 @@ func TestConversionTypeIsStoredInItsNormalForm(t *testing.T) {
 		require.ErrorContains(t, err, "conversion_type", "%q", bad)
 	}
 }
+
+func TestListValueThatNothingMatchesIsRejected(t *testing.T) {
+	for _, field := range []string{
+		"target_intent_tokens", "target_keywords", "target_active_tools", "target_host_apps", "target_surfaces", "deal_ids",
+	} {
+		for _, value := range []string{"!!!", "-", "...", "—", "$ €", "🎲", "。、"} {
+			_, err := apply(t, `{"`+field+`":["chess","`+value+`"]}`)
+			require.True(t, errs.Is(err, errs.InvalidRequest), "%s [%s]: %v", field, value, err)
+			require.Equal(t, 1, errs.Of(err).Extra["index"], "%s [%s]", field, value)
+		}
+		_, err := apply(t, `{"`+field+`":["c++","٣","棋","c#"]}`)
+		require.NoError(t, err, field)
+	}
+}

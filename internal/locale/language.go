@@ -153,37 +153,71 @@ var plainLanguages = pairsOf('a', func(code string) bool {
 })
 
 // Broader returns the next broader form of a canonical tag in lower case: "en" of "en-us". It is
-// empty for the broadest. A language is below its macrolanguage (ISO 639-3), and the Spanish of a
-// country of Latin America below es-419.
+// empty for the broadest. A language is below its macrolanguage (ISO 639-3), a region's form below
+// its parent locale: the Spanish of Mexico below es-419, the Portuguese of Angola below pt-PT (CLDR,
+// parentLocales). Simplified Chinese of any country is below zh-CN.
 func Broader(tag []byte) []byte {
-	at := bytes.LastIndexByte(tag, '-')
-	switch {
-	case at == 2 && len(tag) == 5 && string(tag[:3]) == "es-" && latin.has(tag[3]-'a', tag[4]-'a'):
-		return latinSpanish
-	case at > 0:
+	if parent, ok := parents[string(tag)]; ok {
+		return parent
+	}
+	if at := bytes.LastIndexByte(tag, '-'); at > 0 {
 		return tag[:at]
 	}
 	return macrolanguages[string(tag)]
 }
 
-var latinSpanish = []byte("es-419")
+// parents holds the parent locales that are not the tag without its last part.
+var parents = func() map[string][]byte {
+	of := map[string][]byte{}
+	add := func(base, region string) {
+		tag := base + "-" + region
+		parent := strings.ToLower(language.Raw.Make(tag).Parent().String())
+		switch {
+		case base == "zh" && region != "CN":
+			parent = "zh-cn"
+		case base == "es" && region != "150":
+			parent = "es"
+			if latin(region) {
+				parent = "es-419"
+			}
+		}
+		if tag = strings.ToLower(tag); parent != strings.ToLower(base) && parent != "und" {
+			of[tag] = []byte(parent)
+		}
+	}
+	for _, base := range []string{"en", "es", "pt", "zh", "zh-Hant"} {
+		add(base, "150")
+		for i := range len(pairs{}) {
+			code := string([]byte{'A' + byte(i/26), 'A' + byte(i%26)})
+			if region, err := language.ParseRegion(code); err == nil && region.IsCountry() && region.String() == code {
+				add(base, code)
+			}
+		}
+	}
+	return of
+}()
 
-// latin holds the countries of Latin America (UN M.49: 419).
-var latin = pairsOf('a', func(code string) bool {
+// latin reports whether a code is that of a country of Latin America (UN M.49: 419).
+func latin(code string) bool {
 	region, err := language.ParseRegion(code)
 	return err == nil && region.IsCountry() && language.MustParseRegion("419").Contains(region)
-})
+}
 
 // macrolanguages holds the macrolanguages of languages that have a tag of their own, as the registry
-// of BCP 47 lists extended languages. [language.All] maps the dominant ones, such as cmn to zh.
+// of BCP 47 lists them. [language.All] maps the dominant ones, such as cmn to zh. Languages in
+// another script than their macrolanguage are left out: Central Kurdish, South Azerbaijani.
 var macrolanguages = func() map[string][]byte {
 	of := map[string][]byte{"nn": []byte("no")}
 	for macro, list := range map[string]string{
 		"zh": "cdo cjy cnp cpx csp czh czo gan hak hsn mnp nan wuu yue",
 		"ar": "aao abh abv acm acq acw acx acy adf aeb aec afb ajp apc apd arq ars ary arz auz avl ayh ayl ayn ayp pga shu ssh",
+		"fa": "prs aiq haz", "ms": "zlm bjn min mfa meo zmi max jak", "sw": "swc", "et": "vro", "lv": "ltg",
+		"sq": "aln aat aae", "ps": "pbt pbu pst",
+		"mg": "bhr bmm bzc msh skg tdx tkg txy xmv xmw", "qu": "quz quy qub qvi qug", "om": "gax hae orc",
+		"ff": "fuc fuf fub fuh fuq fue", "yi": "yih", "or": "spv", "ne": "dty", "gn": "gui gun nhd",
 	} {
-		for language := range strings.FieldsSeq(list) {
-			of[language] = []byte(macro)
+		for code := range strings.FieldsSeq(list) {
+			of[code] = []byte(macro)
 		}
 	}
 	return of

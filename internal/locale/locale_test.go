@@ -177,9 +177,12 @@ func TestReaderOfAScriptHasItsRegion(t *testing.T) {
 
 func TestBroaderLanguages(t *testing.T) {
 	for tag, want := range map[string]string{
-		"en-us": "en", "zh-hant-tw": "zh-hant", "zh-hant": "zh", "zh": "", "yue-hk": "yue", "yue": "zh", "nn-no": "nn",
+		"zh-hant-tw": "zh-hant", "zh-hant": "zh", "zh": "", "yue-hk": "yue", "yue": "zh", "nn-no": "nn",
 		"nn": "no", "arz-eg": "arz", "arz": "ar", "es-mx": "es-419", "es-419": "es", "es-es": "es", "es-us": "es",
-		"en": "", "": "", "de-ch-1996": "de-ch",
+		"en": "", "": "", "de-ch-1996": "de-ch", "zh-sg": "zh-cn", "zh-my": "zh-cn", "zh-cn": "zh",
+		"zh-hant-mo": "zh-hant-hk", "zh-hant-hk": "zh-hant", "pt-ao": "pt-pt", "pt-br": "pt", "pt-pt": "pt",
+		"en-au": "en-001", "en-001": "en", "en-us": "en", "prs": "fa", "prs-af": "prs", "zlm": "ms", "swc": "sw",
+		"azb": "", "ckb": "", "uzs": "", "de-at": "de", "id": "",
 	} {
 		require.Equal(t, want, string(locale.Broader([]byte(tag))), tag)
 	}

@@ -153,8 +153,15 @@ func (p *Client) Verify(ctx context.Context, orderID string) (ledger.Notice, boo
 	if err != nil {
 		return ledger.Notice{}, false, failure("read a checkout", err)
 	}
-	if order.Status != "COMPLETED" {
+	switch order.Status {
+	case "COMPLETED":
+	case "CREATED", "SAVED", "APPROVED", "VOIDED", "PAYER_ACTION_REQUIRED":
 		return ledger.Notice{}, false, nil
+	default:
+		// Its money may have moved. The error leaves the deposit open and lets PayPal deliver again.
+		return ledger.Notice{}, false, errs.New(
+			errs.UpstreamError, "PayPal returned an order in a state that adnet does not know: look it up there",
+		)
 	}
 	for _, unit := range order.Units {
 		for _, c := range unit.Payments.Captures {

@@ -310,6 +310,38 @@ func TestPayPalApprovedOrderIsCapturedByTheWebhook(t *testing.T) {
 	require.Equal(t, "checkout", got.Ignored)
 }
 
+// Money may have moved in a state that was added to the API since: the answer is an error that lets
+// PayPal deliver again, never "not paid".
+func TestPayPalOrderInAnUnknownStateIsAnError(t *testing.T) {
+	w, server := bothWorld(t)
+	u := w.user(t, account.RoleAdvertiser)
+	opened, err := w.service.Open(
+		t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal},
+	)
+	require.NoError(t, err)
+	order, claim := opened.Deposit.CheckoutID, payment.DepositReference{DepositID: opened.Deposit.ID}
+	set := func(status string) {
+		server.mu.Lock()
+		defer server.mu.Unlock()
+		server.orders[order]["status"] = status
+	}
+	for _, status := range []string{"CREATED", "SAVED", "VOIDED", "PAYER_ACTION_REQUIRED"} {
+		set(status)
+		d, _, err := w.service.Confirm(t.Context(), u, claim)
+		require.NoError(t, err, status)
+		require.Equal(t, ledger.DepositOpen, d.Status())
+	}
+	for _, status := range []string{"SETTLED_LATER", "completed", ""} {
+		set(status)
+		_, _, err := w.service.Confirm(t.Context(), u, claim)
+		require.True(t, errs.Is(err, errs.UpstreamError), status)
+	}
+	set("APPROVED")
+	d, _, err := w.service.Confirm(t.Context(), u, claim)
+	require.NoError(t, err)
+	require.Equal(t, ledger.DepositPaid, d.Status())
+}
+
 func TestPayPalOnlyCompletedDollarsCount(t *testing.T) {
 	for _, spoil := range []func(*payPalServer){
 		func(s *payPalServer) { s.status = "PENDING" }, func(s *payPalServer) { s.status = "DECLINED" },

@@ -1,5 +1,5 @@
 // Package typed reads secrets that people type or paste: codes and tokens. It accepts the digits,
-// dashes and spaces of their keyboards and editors.
+// dashes, spaces and other separators of their keyboards and editors.
 package typed
 
 import (
@@ -15,9 +15,15 @@ import (
 const MaxCode = 256
 
 // Code returns the canonical form of a code without regard to case: lower case, ASCII digits,
-// neither spaces nor dashes. Decimal digits of every script count as digits.
+// letters and digits only. People group digits with dashes, spaces, points, commas, slashes and
+// quotation marks. Decimal digits of every script count as digits.
 func Code(text string) string {
-	return strings.ToLower(canonical(text, -1))
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) {
+			return r
+		}
+		return -1
+	}, canonical(text, -1)))
 }
 
 // Token returns the canonical form of a token in base64url, whose alphabet has both cases and the

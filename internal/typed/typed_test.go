@@ -31,7 +31,7 @@ func TestCodeOfEveryKeyboard(t *testing.T) {
 		"ａｂｃｄ－ＥＦＧＨ":                "abcdefgh",
 		"abcd\u2011efgh\u2013ijkl": "abcdefghijkl",
 		"12345x":                   "12345x",
-		"½23456":                   "1⁄223456",
+		"½23456":                   "1223456",
 		"":                         "",
 		" - ":                      "",
 	} {
@@ -62,4 +62,15 @@ func TestDigitsHaveTheirValue(t *testing.T) {
 func TestLettersAndSignsStay(t *testing.T) {
 	require.Equal(t, "a+b/c=", typed.Token("a+b/c="))
 	require.Equal(t, "é1", typed.Code("E\u0301 1"))
+}
+
+func TestCodeIsReadWithAnySeparator(t *testing.T) {
+	for _, separator := range []string{".", ",", "/", ":", ";", "_", "·", "•", "'", "’", "、", "。", "．", "|", "+", "~", "\\", " . "} {
+		require.Equal(t, "123456", typed.Code("123"+separator+"456"), "%+q", separator)
+		require.Equal(t, "abcdefgh", typed.Code("ABCD"+separator+"efgh"), "%+q", separator)
+	}
+	require.Equal(t, "123456", typed.Code(`"123456".`))
+	require.Empty(t, typed.Code("..."))
+	require.NotEqual(t, "123456", typed.Code("123a456"), "a letter is no separator")
+	require.Equal(t, "a.b_c-d", typed.Token("a.b_c-d"), "a token keeps its signs")
 }

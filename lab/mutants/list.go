@@ -1977,10 +1977,10 @@ var mutants = []mutant{
 		run:   "TestStore|TestWritesHoldForTheVersionThatWasRead",
 	},
 	{
-		name: "blank-item", protects: "a blank item does not empty a list that restricts",
+		name: "blank-item", protects: "an item that nothing matches does not stand for a list that restricts",
 		file: "internal/campaign/validate.go",
-		old:  "case adtext.Blank(value):", new: "case false:",
-		tests: []string{"./internal/campaign"}, run: "TestBlankItemsAreRefused",
+		old:  "case !strings.ContainsFunc(value, isWordRune):", new: "case false:",
+		tests: []string{"./internal/campaign"}, run: "TestListValueThatNothingMatchesIsRejected",
 	},
 	{
 		name: "forwarded-forged", protects: "only the entries that trusted proxies added name a client",

@@ -3,6 +3,7 @@ package agents
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // form judges a user agent that no pattern matches by its form: a robot names itself as one, adds a
@@ -20,7 +21,7 @@ func form(agent string) Kind {
 		return Unlisted
 	case a.absurd(), a.robotName(), a.browser && a.contact(), a.compatible():
 		return Robot
-	case a.library(), a.contact(), a.service():
+	case a.placeholder(), a.library(), a.contact(), a.automated(), a.service():
 		return Tool
 	}
 	return Unlisted
@@ -212,6 +213,26 @@ func (a written) library() bool {
 		return found && (rest == "" || !word(rest[0]))
 	})
 }
+
+// placeholders are the values that programs send in place of an agent.
+var placeholders = []string{
+	"null", "nil", "none", "undefined", "unknown", "empty", "n/a", "na", "nan", "false", "true", "(null)", "<null>",
+	"[object object]", "user-agent", "useragent", "user agent", "test", "string", "default", "client", "http", "agent",
+}
+
+// placeholder reports whether the agent has no letter or digit, or is a value without a name.
+func (a written) placeholder() bool {
+	text := strings.Trim(strings.TrimSpace(a.text), `"'`)
+	return slices.Contains(placeholders, text) || !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r)
+	})
+}
+
+// drivers name the automation of a browser beside the browser.
+var drivers = []string{" cypress/", " playwright/", " puppeteer/", " selenium/"}
+
+// automated reports whether a browser's agent names the program that drives it.
+func (a written) automated() bool { return containsAny(a.text, drivers) }
 
 func containsAny(text string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })

@@ -50,6 +50,13 @@ var libraries = []string{
 	"httpx.rb", "mechanize", "bundler", "rubygems", "nestful", "patron",
 	// Rust
 	"reqwest", "ureq", "hyper", "isahc", "awc", "actix-web", "attohttpc", "cargo",
+	// frameworks of AI agents, and clients of their protocols
+	"langchain", "langchainjs", "langgraph", "langsmith", "llamaindex", "llama-index", "llama_index", "autogen",
+	"crewai", "haystack", "semantic-kernel", "dspy", "smolagents", "pydantic-ai", "agno", "openai", "asyncopenai",
+	"anthropic", "asyncanthropic", "litellm", "google-genai-sdk", "ai-sdk", "mastra", "mcp", "mcp-client",
+	"mcp-remote", "fastmcp", "modelcontextprotocol", "@modelcontextprotocol", "browser-use", "n8n", "zapier",
+	// drivers of browsers, which name themselves in place of one
+	"cypress", "puppeteer", "playwright", "selenium", "webdriver", "testcafe", "nightwatch",
 	// tools
 	"wget", "wget2", "httpie", "postman", "postmanruntime", "insomnia", "bruno-runtime", "rapidapi", "hoppscotch",
 	"thunder client", "apache-jmeter", "apachebench", "k6", "gatling", "locust", "vegeta", "wrk", "wrk2",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,22 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Any:
     yield made
     made.shutdown()
     made.server_close()
+
+
+class Keeping(Handler):
+    """Keeps its connections, as servers do."""
+
+    protocol_version = "HTTP/1.1"
+
+
+@pytest.fixture
+def keeping(server: Server) -> Any:
+    with_threads = ThreadingHTTPServer(("127.0.0.1", 0), Keeping)
+    with_threads.lines = []  # type: ignore[attr-defined]
+    threading.Thread(target=with_threads.serve_forever, args=(0.01,), daemon=True).start()
+    yield f"http://127.0.0.1:{with_threads.server_address[1]}"
+    with_threads.shutdown()
+    with_threads.server_close()
 
 
 def ask(url: str, **options: Any) -> AdResult:
@@ -252,3 +269,43 @@ def test_many_threads_make_one_client(server: Server, monkeypatch: pytest.Monkey
 def test_the_low_level_reads_no_certificate_before_it_asks(certificates: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", certificates)
     assert Adnet("x", "https://ads.example.com").api.token == "x"
+
+
+def test_a_client_serves_one_event_loop_after_the_other(keeping: str) -> None:
+    adnet = AsyncAdnet("x", keeping, timeout=5)
+    assert all(isinstance(asyncio.run(adnet.ad(context="x")), NoFill) for _ in range(4))
+    assert len(adnet._clients) == 1, "clients of loops that ended are dropped"
+    asyncio.run(adnet.aclose())
+    late = asyncio.run(adnet.ad(context="x"))
+    assert isinstance(late, Failed) and late.error.code == "closed"
+
+
+def test_a_client_serves_event_loops_in_many_threads(keeping: str) -> None:
+    adnet = AsyncAdnet("x", keeping, timeout=5)
+    results: list[object] = []
+
+    def work() -> None:
+        results.extend(asyncio.run(adnet.ad(context="x")) for _ in range(5))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 20 and all(isinstance(result, NoFill) for result in results)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of fork beside threads
+def test_a_fork_does_not_use_connections_of_its_parent(keeping: str) -> None:
+    with Adnet("x", keeping, timeout=5) as adnet:
+        assert isinstance(adnet.ad(context="x"), NoFill)
+        client = adnet._client
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                code = 0 if isinstance(adnet.ad(context="x"), NoFill) and adnet._client is not client else 1
+            finally:
+                os._exit(code)
+        assert os.waitpid(child, 0)[1] == 0
+        assert isinstance(adnet.ad(context="x"), NoFill) and adnet._client is client

@@ -97,6 +97,8 @@ UNCHANGED: list[Any] = [
     {"content": None},
     {"content": [{"type": "text", "text": "x"}], "_meta": "mine"},
     {"content": [{"type": "text", "text": "x"}], "_meta": {"ui": "mine"}},
+    {"content": [{"type": "text", "text": "x"}], "is_error": True, "structured_content": None},
+    {"content": [{"type": "text", "text": "x"}], "meta": "mine"},
     {"toolResult": 5},
     {},
     None,
@@ -128,6 +130,23 @@ def test_a_tool_answers_whatever_the_request_is() -> None:
 
     for request in (None, 5, "x", {5: "x"}, {"context": object()}, {"timeout": "soon"}, {"idempotency_key": 5}):
         assert asyncio.run(answer(request)) == {"content": ["answer"]}
+    without: Any = None
+    assert asyncio.run(with_ad(without, {"context": "x"}, {"content": ["answer"]})) == {"content": ["answer"]}
+
+
+def test_a_dumped_result_keeps_its_meta() -> None:
+    had = {"content": ["answer"], "meta": {"a": 1, "ui": {"resourceUri": "ui://own"}}}
+    meta = add_ad(had, AD)["_meta"]
+    assert meta["a"] == 1 and meta["ui"] == {"resourceUri": "ui://own"} and AD_META_KEY in meta
+
+
+@pytest.mark.parametrize("wrong", [r'"headline": "\ud83d"', r'"later": ["\udc00"]', '"later": NaN'])
+def test_an_ad_that_no_result_can_carry_is_no_ad(wrong: str) -> None:
+    reply = '{"ad": ' + json.dumps(AD.fields())[:-1] + ", " + wrong + "}}"
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, text=reply))
+    with Adnet("x", BASE, transport=transport) as adnet:
+        result = adnet.ad(context="x")
+    assert isinstance(result, Failed) and result.error.code == "invalid_reply"
 
 
 def test_a_tool_does_not_wait_for_an_event() -> None:
@@ -179,7 +198,10 @@ def test_discord_gets_texts_within_its_limits() -> None:
     assert far["components"] == [] and len(far["embeds"][0]["url"]) > 600
 
 
-@pytest.mark.parametrize(("key", "url"), [("", BASE), ("a b", BASE), ("x", "ads.example.com"), ("x", ""), ("x", "http://[::1")])
+WRONG = ("http://[::1", "http://?q", "http://#", "http://@", "http://:80", "http://xn--", f"{BASE}?a=1", f"{BASE}/#a")
+
+
+@pytest.mark.parametrize(("key", "url"), [("", BASE), ("a b", BASE), ("x", "ads.example.com"), ("x", ""), *(("x", url) for url in WRONG)])
 def test_the_client_refuses_settings_that_cannot_work(key: str, url: str) -> None:
     with pytest.raises(ValueError, match="adnet: "):
         Adnet(key, url)

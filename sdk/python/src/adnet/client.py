@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import json
+import os
 import queue
 import random
 import re
+import sys
 import threading
 import time
 import uuid
@@ -65,9 +68,11 @@ class _Installation:
         if not isinstance(url, str) or not re.match(r"https?://[^/]", url):
             raise ValueError("adnet: url must be that of an adnet installation, as https://ads.example.com")
         try:
-            httpx.URL(url)
+            host = httpx.URL(url).host
         except (httpx.InvalidURL, ValueError) as error:
             raise ValueError(f"adnet: url must be that of an adnet installation: {error}") from error
+        if not host or "?" in url or "#" in url:
+            raise ValueError("adnet: url must have a host, and neither a query nor a fragment")
         #: Where the installation is, without a slash at its end.
         self.url = url.rstrip("/")
         self._key = key
@@ -218,6 +223,7 @@ class Adnet(_Installation):
         super().__init__(key, url, **options)
         self._transport = transport
         self._client: httpx.Client | None = None
+        self._process = 0
 
     __init__.__doc__ = _Installation.__init__.__doc__
 
@@ -239,10 +245,12 @@ class Adnet(_Installation):
         with self._opening:
             if self._closed:
                 raise _closed()
-            if self._client is None:
+            # A fork has its parent's connections, where it would read replies of the parent's calls.
+            if self._client is None or self._process != os.getpid():
                 transport = self._transport or httpx.HTTPTransport(**self._route())
                 # Redirects are not followed: the key stays with the installation.
                 self._client = httpx.Client(transport=transport, trust_env=False, follow_redirects=False)
+                self._process = os.getpid()
             return self._client
 
     def ad(
@@ -327,6 +335,20 @@ def _send(client: httpx.Client, call: _Call[T], request: httpx.Request) -> T | F
         return _broken(client, error)
 
 
+def _loop() -> object:
+    """The event loop that this runs in."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        trio: Any = sys.modules["trio"]
+        return trio.lowlevel.current_trio_token()
+
+
+def _is_over(loop: object) -> bool:
+    """Whether a loop cannot run any more. Of trio's this is not known, so one at a time has a client."""
+    return loop.is_closed() if isinstance(loop, asyncio.AbstractEventLoop) else True
+
+
 class AsyncAdnet(_Installation):
     """The async client, for asyncio and trio. Use it with ``async with``, or ``aclose`` it."""
 
@@ -335,7 +357,8 @@ class AsyncAdnet(_Installation):
     ) -> None:
         super().__init__(key, url, **options)
         self._transport = transport
-        self._client: httpx.AsyncClient | None = None
+        #: A client for each event loop, which its connections belong to.
+        self._clients: dict[object, httpx.AsyncClient] = {}
 
     __init__.__doc__ = _Installation.__init__.__doc__
 
@@ -348,7 +371,9 @@ class AsyncAdnet(_Installation):
     async def aclose(self) -> None:
         with self._opening:
             self._closed = True
-            client = self._client
+            # Another loop's connections can only be dropped.
+            client = self._clients.pop(_loop(), None)
+            self._clients.clear()
         if client is not None:
             await client.aclose()
 
@@ -357,12 +382,14 @@ class AsyncAdnet(_Installation):
         with self._opening:
             if self._closed:
                 raise _closed()
-            if self._client is None:
+            loop = _loop()
+            client = self._clients.get(loop)
+            if client is None:
                 transport = self._transport or httpx.AsyncHTTPTransport(**self._route())
-                self._client = httpx.AsyncClient(
-                    transport=transport, trust_env=False, follow_redirects=False, timeout=None
-                )
-            return self._client
+                client = httpx.AsyncClient(transport=transport, trust_env=False, follow_redirects=False, timeout=None)
+                self._clients = {other: of for other, of in self._clients.items() if not _is_over(other)}
+                self._clients[loop] = client
+            return client
 
     async def ad(
         self,

@@ -43,7 +43,7 @@ async def with_ad(
         return result
     try:
         answer = await adnet.ad(**request)
-    except TypeError:  # a request that is no mapping of fields
+    except Exception:  # a request that is no mapping of fields, or a client that is none
         return result
     if not isinstance(answer, Filled):
         return result
@@ -55,12 +55,17 @@ async def with_ad(
 
 def _takes_ad(result: object) -> bool:
     """Whether an ad can stand beside the answer of this result."""
-    if not isinstance(result, dict) or result.get("isError"):
+    if not isinstance(result, dict) or result.get("isError") or result.get("is_error"):
         return False
-    content, meta = result.get("content"), result.get("_meta") or {}
+    content, meta = result.get("content"), _meta_of(result)
     if not isinstance(content, (list, tuple)) or not content or not isinstance(meta, dict):
         return False
     return isinstance(meta.get("ui") or {}, dict)
+
+
+def _meta_of(result: dict[str, Any]) -> Any:
+    """The ``_meta`` of a result; ``model_dump()`` of the MCP package calls it ``meta``."""
+    return result.get("_meta") or result.get("meta") or {}
 
 
 def add_ad(result: dict[str, Any], ad: Ad, *, structured: bool = False) -> dict[str, Any]:
@@ -69,7 +74,7 @@ def add_ad(result: dict[str, Any], ad: Ad, *, structured: bool = False) -> dict[
     ``structured`` adds the ad as ``sponsored`` to a ``structuredContent`` that the tool filled as well. An
     output schema of the tool must allow it, or hosts refuse the whole result.
     """
-    meta, shown, own = dict(result.get("_meta") or {}), ad.public(), result.get("structuredContent")
+    meta, shown, own = dict(_meta_of(result)), ad.public(), result.get("structuredContent")
     meta[AD_META_KEY] = shown
     meta["ui"] = {"resourceUri": CARD_URI, **(meta.get("ui") or {})}
     # Hosts that prefer structuredContent give their models nothing else: it stays the tool's.

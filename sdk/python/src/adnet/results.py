@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any, Literal, Union
 from urllib.parse import urlsplit
@@ -149,7 +150,16 @@ def _fault(ad: dict[str, Any]) -> str | None:
     for name in _OPTIONAL_LINKS:
         if ad.get(name) and not _is_link(ad[name]):
             return name
-    return None
+    return None if _is_writable(ad) else "form in JSON"
+
+
+def _is_writable(value: object) -> bool:
+    """Whether a host can write value as JSON: not with half of a surrogate pair, nor NaN."""
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _number(value: object) -> int | None:
