@@ -324,9 +324,7 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 			return auditCall{"/checkout/" + w.checkout(), "", ``, 303, nil}
 		},
 		"POST /api/billing webhook": func(w *auditWorld) auditCall {
-			body := `{"id":"evt_` + uuid.NewString() +
-				`","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_1","payment_status":"paid",
-				"payment_intent":"pi_` + uuid.NewString() + `","amount_total":500,"currency":"usd","client_reference_id":"` + w.owner.id + `","metadata":{}}}}`
+			body := stripetest.Paid("evt_"+uuid.NewString(), "pi_"+uuid.NewString(), 500, w.owner.id)
 			return auditCall{"/api/billing?action=webhook", "", body, 200, delivery(body)}
 		},
 		"POST /api/billing quarantine": func(w *auditWorld) auditCall {

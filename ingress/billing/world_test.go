@@ -206,8 +206,7 @@ func (w *world) deliver(t testing.TB, header http.Header, body string) reply {
 }
 
 func stripePaid(event, intent string, cents int, to uuid.UUID) string {
-	return fmt.Sprintf(`{"id":%q,"object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%s","payment_status":"paid",
-		"payment_intent":%q,"amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`, event, intent, intent, cents, to)
+	return stripetest.Paid(event, intent, int64(cents), to.String())
 }
 
 func stripeRefunded(event, intent string, cents int) string {

@@ -171,42 +171,21 @@ func (f *fitter) number() error {
 	return f.out.WriteToken(jsontext.String(t.String()))
 }
 
-// texts rewrites a list of texts and of parts as one text. A list with another value is unchanged.
+// texts rewrites a list of texts and of parts as one text, or as the first of them. A list with
+// another value is unchanged.
 func (f *fitter) texts(first bool) error {
 	v, err := f.in.ReadValue()
 	if err != nil {
 		return err
 	}
-	v = v.Clone()
-	var parts []jsontext.Value
-	if err := json.Unmarshal(v, &parts); err != nil {
-		return err
+	text, ok := PartsText(v)
+	if !ok {
+		return f.out.WriteValue(v)
 	}
-	var texts []string
-	for _, part := range parts {
-		var of struct {
-			Text string `json:"text"`
-		}
-		switch part.Kind() {
-		case '"':
-			err = json.Unmarshal(part, &of.Text)
-		case '{': // pictures and calls have no text
-			err = json.Unmarshal(part, &of)
-		case 'n':
-		default:
-			return f.out.WriteValue(v)
-		}
-		if err != nil {
-			return f.out.WriteValue(v)
-		}
-		if of.Text != "" {
-			texts = append(texts, of.Text)
-		}
+	if first {
+		text, _, _ = strings.Cut(text, "\n")
 	}
-	if first && len(texts) > 1 {
-		texts = texts[:1]
-	}
-	return f.out.WriteToken(jsontext.String(strings.Join(texts, "\n")))
+	return f.out.WriteToken(jsontext.String(text))
 }
 
 // digits rewrites a number as a text.

@@ -24,13 +24,6 @@ var roleOf = map[string]string{
 	"model":     "assistant", // Gemini
 }
 
-// part is a part of a message, of any kind.
-type part struct {
-	Type    string         `json:"type"`
-	Text    jsontext.Value `json:"text"` // a text, or OpenAI's {"value": "…"}
-	Thought jsontext.Value `json:"thought"`
-}
-
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (m *Message) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	var in struct {
@@ -51,7 +44,8 @@ func (m *Message) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		if m.Content != "" { // some clients send a text in both forms
 			break
 		}
-		if !m.add(content) {
+		var ok bool
+		if m.Content, ok = httpapi.PartsText(content); !ok {
 			return wrong(
 				"messages", `must have as content a text like "hello" or a list of parts like `+
 					`[{"type": "text", "text": "hello"}], not %s`, httpapi.KindName(content.Kind()),
@@ -74,67 +68,4 @@ func unnamedRole(kind string, parts bool) string {
 		return "user"
 	}
 	return ""
-}
-
-// add adds the texts of a content. ok is false if it is neither a text nor parts.
-func (m *Message) add(content jsontext.Value) (ok bool) {
-	if content == nil || content.Kind() == 'n' {
-		return true
-	}
-	parts := []jsontext.Value{content}
-	if content.Kind() == '[' {
-		if err := json.Unmarshal(content, &parts); err != nil {
-			return false
-		}
-	}
-	for _, p := range parts {
-		text, ok := partText(p)
-		if !ok {
-			return false
-		}
-		if m.Content != "" && text != "" {
-			m.Content += "\n"
-		}
-		m.Content += text
-	}
-	return true
-}
-
-// partText returns the text of a part; it is empty for pictures, calls, thoughts and null.
-func partText(v jsontext.Value) (text string, ok bool) {
-	switch v.Kind() {
-	case 'n':
-		return "", true
-	case '"':
-		return textOf(v), true
-	case '{':
-	default:
-		return "", false
-	}
-	var p part
-	if err := json.Unmarshal(v, &p); err != nil || string(p.Thought) == "true" {
-		return "", true
-	}
-	switch p.Type {
-	case "", "text", "input_text", "output_text":
-		return textOf(p.Text), true
-	}
-	return "", true
-}
-
-// textOf returns the text of a string or of {"value": "…"}; empty for another value.
-func textOf(v jsontext.Value) (text string) {
-	if v.Kind() == '{' {
-		var in struct {
-			Value jsontext.Value `json:"value"`
-		}
-		if json.Unmarshal(v, &in) != nil {
-			return ""
-		}
-		v = in.Value
-	}
-	if v.Kind() == '"' {
-		_ = json.Unmarshal(v, &text) // v is valid
-	}
-	return text
 }

@@ -276,12 +276,7 @@ func (r *Request) checkSeen() error {
 }
 
 // withoutNUL drops the NUL characters of a text: the padding of a buffer, or halves of UTF-16.
-func withoutNUL(text string) string {
-	if strings.IndexByte(text, 0) < 0 {
-		return text
-	}
-	return strings.ReplaceAll(text, "\x00", "")
-}
+func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
 
 func wrong(field, format string, args ...any) error {
 	return errs.New(errs.InvalidRequest, field+" "+format, args...).With("field", field)

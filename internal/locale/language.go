@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/text/language"
@@ -157,7 +158,7 @@ var plainLanguages = pairsOf('a', func(code string) bool {
 // its parent locale: the Spanish of Mexico below es-419, the Portuguese of Angola below pt-PT (CLDR,
 // parentLocales). Simplified Chinese of any country is below zh-CN.
 func Broader(tag []byte) []byte {
-	if parent, ok := parents[string(tag)]; ok {
+	if parent, ok := parents()[string(tag)]; ok {
 		return parent
 	}
 	if at := bytes.LastIndexByte(tag, '-'); at > 0 {
@@ -166,8 +167,9 @@ func Broader(tag []byte) []byte {
 	return macrolanguages[string(tag)]
 }
 
-// parents holds the parent locales that are not the tag without its last part.
-var parents = func() map[string][]byte {
+// parents holds the parent locales that are not the tag without its last part. They take
+// milliseconds, which a start need not wait for.
+var parents = sync.OnceValue(func() map[string][]byte {
 	of := map[string][]byte{}
 	add := func(base, region string) {
 		tag := base + "-" + region
@@ -195,7 +197,7 @@ var parents = func() map[string][]byte {
 		}
 	}
 	return of
-}()
+})
 
 // latin reports whether a code is that of a country of Latin America (UN M.49: 419).
 func latin(code string) bool {

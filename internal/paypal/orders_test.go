@@ -231,6 +231,17 @@ func (s *payPalServer) approve(id string) {
 	s.orders[id]["status"] = "APPROVED"
 }
 
+// opened returns an account with an order of 5 USD.
+func (w *world) opened(t *testing.T) (account.User, payment.Opened) {
+	t.Helper()
+	u := w.user(t, account.RoleAdvertiser)
+	o, err := w.service.Open(
+		t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal},
+	)
+	require.NoError(t, err)
+	return u, o
+}
+
 func TestPayPalFromOrderToCredit(t *testing.T) {
 	w, server := bothWorld(t)
 	u := w.user(t, account.RoleAdvertiser)
@@ -286,11 +297,7 @@ func TestPayPalFromOrderToCredit(t *testing.T) {
 // The payer approves and closes the page: the webhook captures.
 func TestPayPalApprovedOrderIsCapturedByTheWebhook(t *testing.T) {
 	w, server := bothWorld(t)
-	u := w.user(t, account.RoleAdvertiser)
-	opened, err := w.service.Open(
-		t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal},
-	)
-	require.NoError(t, err)
+	u, opened := w.opened(t)
 	server.approve(opened.Deposit.CheckoutID)
 	w.hook.Delivery = payment.Delivery{Approved: opened.Deposit.CheckoutID}
 	var all sync.WaitGroup
@@ -314,11 +321,7 @@ func TestPayPalApprovedOrderIsCapturedByTheWebhook(t *testing.T) {
 // PayPal deliver again, never "not paid".
 func TestPayPalOrderInAnUnknownStateIsAnError(t *testing.T) {
 	w, server := bothWorld(t)
-	u := w.user(t, account.RoleAdvertiser)
-	opened, err := w.service.Open(
-		t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal},
-	)
-	require.NoError(t, err)
+	u, opened := w.opened(t)
 	order, claim := opened.Deposit.CheckoutID, payment.DepositReference{DepositID: opened.Deposit.ID}
 	set := func(status string) {
 		server.mu.Lock()
@@ -348,11 +351,7 @@ func TestPayPalOnlyCompletedDollarsCount(t *testing.T) {
 		func(s *payPalServer) { s.currency = "EUR" },
 	} {
 		w, server := bothWorld(t)
-		u := w.user(t, account.RoleAdvertiser)
-		opened, err := w.service.Open(
-			t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: 5 * money.USD, Provider: ledger.PayPal},
-		)
-		require.NoError(t, err)
+		u, opened := w.opened(t)
 		spoil(server)
 		server.approve(opened.Deposit.CheckoutID)
 		for range 2 {

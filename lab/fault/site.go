@@ -150,9 +150,7 @@ func (t *site) advertiser(ctx context.Context, name string, deposit int64) (acco
 // pay delivers the webhook of a payment, in USD, as the payment provider would. An attempt without
 // an answer may have been credited. A second delivery of the same payment changes nothing.
 func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
-	body := fmt.Sprintf(`{"id":"evt_%s","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%[1]s","payment_status":"paid",`+
-		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`,
-		advertiser, amount*100, advertiser)
+	body := stripetest.Paid("evt_"+advertiser, "pi_"+advertiser, amount*100, advertiser)
 	_, err := t.send(ctx, request{
 		method: "POST", path: "/api/billing?action=webhook", body: []byte(body), want: 200,
 		header: stripetest.Sign(body, t.s.paySecret, t.s.now()),

@@ -358,9 +358,7 @@ func (w *world) publisher(ctx context.Context) (person, error) {
 // pay delivers the webhook of a payment in USD.
 func (w *world) pay(ctx context.Context, advertiser string, amount int64) error {
 	name := rand.Text()
-	body := fmt.Sprintf(`{"id":"evt_%s","object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_%[1]s","payment_status":"paid",`+
-		`"payment_intent":"pi_%[1]s","amount_total":%d,"currency":"usd","client_reference_id":%q,"metadata":{}}}}`,
-		name, amount*100, advertiser)
+	body := stripetest.Paid("evt_"+name, "pi_"+name, amount*100, advertiser)
 	_, err := w.call(ctx, request{
 		method: "POST", path: "/api/billing?action=webhook", body: []byte(body), want: 200,
 		header: stripetest.Sign(body, w.paySec, time.Now()),
