@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-BX2OHRAF.js";import"./chunk-Y5F7NKC5.js";import"./chunk-GCJ2TLJ2.js";import"./chunk-B2S74WXI.js";import"./chunk-F3MVIJYZ.js";import"./chunk-SWI66QLV.js";import"./chunk-HEG4UUZV.js";export{a as default};
