@@ -41,7 +41,7 @@ const readerlessFrom = 1000
 func (c *standalone) AfterApply(line *kong.Context) error {
 	c.Role.inForce = inForce(line)
 	c.demoSet, c.unsignedSet = isSet(line, "demo"), isSet(line, "unsigned-beacons")
-	if c.Money.Required() && !isSet(line, "quarantine-no-readers") { // the money is meant, so nobody plays both sides
+	if c.Money.Required() && !isSet(line, "quarantine-no-readers") { // the money is real, so one person does not play both sides
 		c.Consumers.Quarantine.Readers = readerlessFrom
 	}
 	return nil

@@ -52,7 +52,7 @@ func (l *Limits) Hold(u *traffic.Unseen, daily money.Micros, now time.Time) bool
 	return true
 }
 
-// Release removes an ad that Hold counted and that nobody gets.
+// Release removes an ad that Hold counted and that is not returned.
 func (l *Limits) Release(u *traffic.Unseen, now time.Time) {
 	l.unhold(u, now)
 	l.unholdPage(u, now)

@@ -96,7 +96,7 @@ type Limiter interface {
 	AllowBrowser(reply http.Header, key uuid.UUID, network string, now time.Time) error
 	// Hold counts an ad until it is shown. It returns false if the ads of its publisher, browser key
 	// or network that were not shown would hold too much of the campaign's daily budget. Release
-	// removes an ad that nobody gets.
+	// removes an ad that is not returned.
 	Hold(u *traffic.Unseen, daily money.Micros, now time.Time) bool
 	Release(u *traffic.Unseen, now time.Time)
 }

@@ -222,7 +222,7 @@ func (s *Service) judge(ctx context.Context, r Report) error {
 }
 
 // independent reports whether enough families with billed traffic, none of them a rival, have shown
-// the reported ad: accounts cost nothing, so publishers that nobody paid for stop no ad.
+// the reported ad: accounts cost nothing, so publishers without billed traffic stop no ad.
 func (s *Service) independent(ctx context.Context, campaign uuid.UUID, since time.Time) (bool, error) {
 	families, err := s.deps.Store.Reporters(ctx, campaign, since, leastDays)
 	if err != nil {

@@ -71,7 +71,7 @@ const (
 )
 
 // Mark is a keyed hash of a fact about an account, see token.Keyring.Marks. One fact has one mark
-// for each key of the ring, so that a rotation of keys separates nobody.
+// for each key of the ring, so that a rotation of keys separates no accounts.
 type Mark struct {
 	Account uuid.UUID
 	Kind    MarkKind

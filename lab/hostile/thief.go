@@ -21,7 +21,7 @@ import (
 type thief struct {
 	payer, rival, asked string // campaigns of paying advertisers
 	reported            string // one that no person approved; pages show it
-	debtor, creditor    string // a campaign with a balance that nobody clicks, and one that pays for impressions
+	debtor, creditor    string // a campaign with a balance and no clicks, and one that pays for impressions
 	publisher           person // honest
 	page                string // its browser key
 	accounts            []person
@@ -179,7 +179,7 @@ func (t *thief) prepare(ctx context.Context, w *world) (err error) {
 			return err
 		}
 		billing, bid := "cpm", c.bid
-		if bid == 0 { // nobody clicks it
+		if bid == 0 { // it gets no clicks
 			billing, bid = "cpc", 5
 		}
 		if *c.into, err = w.campaign(ctx, owner, object{

@@ -78,7 +78,6 @@ type month struct {
 	scratch          auction.Scratch
 	gate             auction.Gate
 	batch            []ledger.Record
-	rows             []report.Row
 	offset           int64
 	spent            map[uuid.UUID]money.Credits // of the ring's publishers, by developer
 
