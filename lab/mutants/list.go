@@ -181,7 +181,7 @@ var mutants = []mutant{
 	{
 		name: "date-wire", protects: "each wire's auction takes place at its time",
 		file: "ingress/offer/sell.go",
-		old:  `target.Second(max(0, a.Asked.Unix()))`, new: `target.Second(1<<32 - 1)`,
+		old:  `target.Second(max(0, a.Received.Unix()))`, new: `target.Second(1<<32 - 1)`,
 		tests: []string{"./ingress/offer"}, run: "TestDatesHoldToTheSecond",
 	},
 	{
@@ -847,7 +847,7 @@ var mutants = []mutant{
 	{
 		name: "relevance-stuffing", protects: "the second time that a campaign says a word adds less than the first",
 		file: "auction/lexicon/lexicon.go",
-		old:  "if weight <= words.One {", new: "if weight <= 100*words.One {",
+		old:  "if weight <= words.Unit {", new: "if weight <= 100*words.Unit {",
 		tests: []string{"./auction/lexicon"}, run: "Stuffing",
 	},
 	{
