@@ -87,10 +87,6 @@ var countsFamilies = []struct{ rule, file, by, tests, test string }{
 		"ingress/offer/families_test.go", "TestAccountsOfAFamilyHoldTogether",
 	},
 	{
-		"claims against the further accounts of an owner: own traffic", "internal/ledger/decide.go",
-		"d.books.ownerOf(e.DeveloperID)", "internal/storetest/seats.go", "familyTraffic",
-	},
-	{
 		"advertisers that pay for a publisher's day", "internal/ledger/credits.go",
 		"cmp.Or(s.Family, s.AdvertiserID)", "internal/storetest/release.go", "oneFamilyIsHeldLonger",
 	},

@@ -50,11 +50,13 @@ type PublisherBook struct {
 	HasCap   bool              // the account has a cap of its own
 	Cap      money.Credits     // per UTC day, with HasCap; 0 mints nothing
 	Case     uuid.UUID         // the open quarantine case; zero without one
-	Owner    uuid.UUID         // developer id of the oldest account of its family; zero if that is its own
+	Owner    uuid.UUID         // developer id of a seat's owner; zero for any other publisher
 }
 
-// ownerOf returns the publisher that stands for a publisher's family: that of the oldest account.
-// The campaigns of a family on its publishers, seats included, are its own traffic.
+// ownerOf returns the developer whose account a publisher belongs to: a seat's owner, else the
+// publisher itself. An owner's campaigns on its seats are the owner's own traffic. Those of another
+// account of its family are charged: two accounts of a company are honest, and Credits are worth
+// less than what the charge costs. They prove nothing for standings, see consumers/standing.
 func (b *Books) ownerOf(developer uuid.UUID) uuid.UUID {
 	if owner := b.Publishers[developer].Owner; owner != uuid.Nil {
 		return owner

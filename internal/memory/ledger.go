@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -337,9 +338,7 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 	}
 	books.Publishers = l.publishers.books(need)
 	for id, book := range books.Publishers {
-		if owner := b.store.familyOwner(id); owner != id {
-			book.Owner = owner
-		}
+		book.Owner = b.store.seatOwner(id)
 		books.Publishers[id] = book
 	}
 	for _, hour := range need.Conversions {
@@ -355,8 +354,9 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 }
 
 func (s *Store) book(k *stored, days []day.Day) *ledger.CampaignBook {
+	payer := s.users[cmp.Or(s.users[k.AdvertiserID].ParentID, k.AdvertiserID)]
 	book := &ledger.CampaignBook{
-		AdvertiserID: k.AdvertiserID, DeveloperID: s.familyOwner(s.users[k.AdvertiserID].DeveloperID),
+		AdvertiserID: k.AdvertiserID, DeveloperID: payer.DeveloperID,
 		BillingModel: k.Billing(), Bid: k.BidAmount,
 		DailyBudget: k.DailyBudget, TotalBudget: k.TotalBudget, CreditFunded: k.CreditFunded,
 		ConversionType: k.ConversionType,

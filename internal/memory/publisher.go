@@ -155,6 +155,15 @@ func (s *Store) familyOwner(developer uuid.UUID) uuid.UUID {
 	return developer
 }
 
+// seatOwner returns the developer id of a seat's owner; zero for any other publisher. The store's
+// mutex is held.
+func (s *Store) seatOwner(developer uuid.UUID) uuid.UUID {
+	if owner := s.users[s.publishers[developer]].DeveloperID; owner != developer {
+		return owner
+	}
+	return uuid.Nil
+}
+
 // familyOf returns the family of an account. The store's mutex is held.
 func (s *Store) familyOf(account uuid.UUID) uuid.UUID {
 	return family.Of(s.families.members, account).Family

@@ -23,9 +23,7 @@ SELECT campaign_id, spent - refunded FROM campaign_total WHERE campaign_id = ANY
 SELECT c.id, c.advertiser_id, coalesce(o.developer_id, u.developer_id),
 	CASE WHEN c.billing_event = 'viewable' THEN 'vcpm' ELSE c.billing_model END, c.bid_amount, c.daily_budget,
 	c.total_budget, c.credit_funded, c.conversion_type
-FROM campaign c JOIN app_user u ON u.id = c.advertiser_id
-LEFT JOIN account_family f ON f.account_id = coalesce(u.parent_id, u.id)
-LEFT JOIN app_user o ON o.id = coalesce(f.family_id, u.parent_id)
+FROM campaign c JOIN app_user u ON u.id = c.advertiser_id LEFT JOIN app_user o ON o.id = u.parent_id
 WHERE c.id = ANY($1::uuid[]) ORDER BY c.id FOR SHARE OF c`
 
 	readSpendSQL = `

@@ -35,10 +35,8 @@ ORDER BY developer_id, id DESC`
 
 	// Only for seats: their owner never changes.
 	readOwnersSQL = `
-SELECT s.developer_id, o.developer_id FROM app_user s
-LEFT JOIN account_family f ON f.account_id = coalesce(s.parent_id, s.id)
-JOIN app_user o ON o.id = coalesce(f.family_id, s.parent_id)
-WHERE s.developer_id = ANY($1::uuid[]) AND o.developer_id <> s.developer_id`
+SELECT s.developer_id, o.developer_id FROM app_user s JOIN app_user o ON o.id = s.parent_id
+	WHERE s.developer_id = ANY($1::uuid[])`
 
 	shareCasesSQL = `
 SELECT developer_id, id FROM quarantine WHERE developer_id = ANY($1::uuid[]) AND decision IS NULL
