@@ -26,8 +26,8 @@ const (
 )
 
 // Advertiser returns the e-mail of the n-th advertiser account, from 1 to 8. Each is an agency of
-// several companies.
-func Advertiser(n int) string { return fmt.Sprintf("advertiser%d@demo.adnet.example", n) }
+// several companies, with a mail domain of its own: accounts of one domain are one family.
+func Advertiser(n int) string { return fmt.Sprintf("advertiser%d@agency%[1]d.example", n) }
 
 // agencies are the names of the advertiser accounts, invented like their companies. Ads and
 // receipts show them.
