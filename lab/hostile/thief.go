@@ -481,27 +481,30 @@ func (t *thief) report(ctx context.Context, w *world) error {
 				return err
 			}
 			from := stranger(rand.Uint32())
-			reply, err := w.adFor(ctx, key, probe{context: reportedWord, page: true}, from)
-			ad := reply.object("ad")
-			if err != nil || ad.text("ad_id") != t.reported {
-				return err
+			var ad object
+			if err := w.eventually(ctx, func() (bool, error) {
+				reply, err := w.adFor(ctx, key, probe{context: reportedWord, page: true}, from)
+				ad = reply.object("ad")
+				return ad.text("ad_id") == t.reported, err
+			}); err != nil {
+				return nil // counted as a missing report
 			}
 			_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from})
 			if err != nil {
 				return err
 			}
-			if err := schedule.Pause(ctx, 3*time.Second); err != nil { // the impression is settled
-				return err
-			}
-			status, _, _, err := w.send(ctx, request{
-				method: "POST", path: ad.text("receipt_url"), from: from,
-				body:   []byte("reason=scam&text=it+took+my+money"),
-				header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+			err = w.eventually(ctx, func() (bool, error) { // until the impression is settled
+				status, _, _, err := w.send(ctx, request{
+					method: "POST", path: ad.text("receipt_url"), from: from,
+					body:   []byte("reason=scam&text=it+took+my+money"),
+					header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+				})
+				return status == http.StatusOK, err
 			})
-			if status == http.StatusOK {
+			if err == nil {
 				filed.Add(1)
 			}
-			return err
+			return nil
 		})
 	}
 	err := under.Wait()
