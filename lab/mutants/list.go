@@ -634,8 +634,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "owed-former", protects: "a change of what a campaign pays for does not remove what it owes",
-		file: "consumers/standing/standing.go",
-		old:  "all.billed); owes {", new: "all.billed); owes && false {",
+		file: "internal/owed/debt.go",
+		old:  "if j.owes(c, f) {", new: "if j.owes(c, f) && false {",
 		tests: []string{"./consumers/standing"}, run: "ChangeOfBillingKeepsTheDebt",
 	},
 	{
