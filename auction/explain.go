@@ -22,12 +22,14 @@ type Explanation struct {
 type Loser struct {
 	// Campaign belongs to the snapshot.
 	Campaign *Campaign
-	// EffectiveCPM is in micro-USD, and 0 for a campaign that did not match.
+	// EffectiveCPM is in micro-USD, and 0 for a campaign that did not match. A small value of one that
+	// did rounds to 0 too.
 	EffectiveCPM money.Micros
 	// Reason is never empty.
 	Reason Reason
 	// Mismatch names the first campaign field that excluded the request when Reason is [NoMatch],
-	// [NotStarted], [Ended], [SensitiveSubject] or [Unpaid]: "format", "target_regions" and so on.
+	// [NotStarted], [Ended], [SensitiveSubject] or [Unpaid]: "format", "target_regions" and so on. It is
+	// empty for a candidate that the gate refused.
 	Mismatch string
 }
 

@@ -22,13 +22,34 @@ func TestDecideEqualsLinearScan(t *testing.T) {
 			for range rapid.IntRange(1, 6).Draw(t, "requests") {
 				req, gate := drawRequest(t), drawGate(t)
 				got := auction.Decide(&req, world.index, gate, &scratch)
-				want := auction.Explain(&req, world.index, gate)
+				checked := &recorder{gate: gate, of: map[auction.ID]bool{}}
+				want := auction.Explain(&req, world.index, checked)
 				require.Equal(t, want.Outcome, got)
-				checkAccounts(t, &req, world, want)
+				checkAccounts(t, &req, world, want, checked.of)
 				checkOrder(t, &req, world.index, &scratch)
 			}
 		}
 	})
+}
+
+// recorder records which candidates a gate checks. A nil gate lets all serve.
+type recorder struct {
+	gate auction.Gate
+	of   map[auction.ID]bool
+}
+
+func (r *recorder) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+	r.of[c.ID] = true
+	if r.gate == nil {
+		return ""
+	}
+	return r.gate.Check(c, of)
+}
+
+func (r *recorder) Undo(c *auction.Campaign) {
+	if r.gate != nil {
+		r.gate.Undo(c)
+	}
 }
 
 // world is an index and the plain map that it must match.
@@ -91,8 +112,9 @@ func (w *world) checkContents(t *rapid.T) {
 }
 
 // checkAccounts: every campaign but the winner is a loser, once, with a reason; no better candidate
-// was skipped.
-func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explanation) {
+// was skipped. checked are the candidates that the gate checked: the gate also returns NoMatch, and
+// the value of a candidate may round to 0.
+func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explanation, checked map[auction.ID]bool) {
 	seen := map[auction.ID]bool{}
 	for _, loser := range e.Losers {
 		require.False(t, seen[loser.Campaign.ID])
@@ -102,8 +124,11 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 		require.Equal(
 			t, loser.Mismatch != "",
 			dated || loser.Reason == auction.SensitiveSubject || loser.Reason == auction.Unpaid ||
-				loser.Reason == auction.NoMatch && loser.EffectiveCPM == 0,
+				loser.Reason == auction.NoMatch && !checked[loser.Campaign.ID],
 		)
+		if loser.Mismatch != "" {
+			require.Zero(t, loser.EffectiveCPM)
+		}
 		if loser.Reason == auction.SensitiveSubject {
 			require.NotZero(t, req.Subjects&^loser.Campaign.Allowed|req.Subjects&loser.Campaign.Excluded)
 		}

@@ -102,7 +102,7 @@ type Standings struct {
 	charges   charges
 	delays    delays
 	highest   map[uuid.UUID]money.Micros
-	former    map[uuid.UUID]ledger.HighestBid // the highest bid per act, whatever a campaign pays for now
+	former    map[uuid.UUID][]owed.Former // the highest bids per act, whatever a campaign pays for now
 	highestAt time.Time
 	published map[uuid.UUID]int64 // the stored votes of publishers; nil before the first run
 	renewAt   time.Time           // when the votes of publishers are stored again without a change
@@ -290,16 +290,13 @@ func (s *Standings) judge(
 		c := owed.Campaign{
 			ID: id, Family: member.Family, Billing: k.billing, Goal: k.goal, Bid: max(k.bid, s.highest[id]),
 			Impressions: all.impressions, Clicks: all.clicks, Conversions: all.conversions, Charged: all.charged,
-			Recent: recent,
+			Billed: all.billed, Former: s.former[id], Recent: recent,
 		}
 		if k.billing == campaign.CPM {
 			thousands = append(thousands, month)
 		} else {
 			c.Acts = chargedActs(k.billing, &all)
 			acts = append(acts, month)
-		}
-		if debt, owes := s.debt(id, &c, all.billed); owes {
-			in.Campaigns = append(in.Campaigns, debt)
 		}
 		in.Campaigns = append(in.Campaigns, c)
 	}
@@ -318,19 +315,6 @@ func chargedActs(billing campaign.BillingModel, all *counts) int64 {
 	return min(all.billed, all.clicks)
 }
 
-// debt returns what a campaign showed while it paid per act, if it pays for impressions now and was
-// never charged the price of an act: its ads that were not charged.
-func (s *Standings) debt(id uuid.UUID, c *owed.Campaign, billed int64) (debt owed.Campaign, owes bool) {
-	former, known := s.former[id]
-	if !known || c.Billing != campaign.CPM || c.Charged >= former.Bid || c.Impressions <= billed {
-		return debt, false
-	}
-	return owed.Campaign{
-		ID: uuid.NewSHA1(id, []byte("debt")), Family: c.Family, Billing: former.BillingModel, Bid: former.Bid,
-		Impressions: c.Impressions - billed,
-	}, true
-}
-
 // readBids reads the highest bids that campaigns had for their acts: a lower bid later does not
 // lower what was shown.
 func (s *Standings) readBids(ctx context.Context, now time.Time) error {
@@ -341,10 +325,10 @@ func (s *Standings) readBids(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	s.highest, s.highestAt, s.former = map[uuid.UUID]money.Micros{}, now, map[uuid.UUID]ledger.HighestBid{}
+	s.highest, s.highestAt, s.former = map[uuid.UUID]money.Micros{}, now, map[uuid.UUID][]owed.Former{}
 	for _, bid := range bids {
-		if bid.BillingModel != campaign.CPM && bid.Bid >= s.former[bid.CampaignID].Bid {
-			s.former[bid.CampaignID] = bid
+		if bid.BillingModel != campaign.CPM {
+			s.former[bid.CampaignID] = append(s.former[bid.CampaignID], owed.Former{Billing: bid.BillingModel, Bid: bid.Bid})
 		}
 		if k, known := s.campaigns.all[bid.CampaignID]; known && k.billing == bid.BillingModel {
 			s.highest[bid.CampaignID] = bid.Bid

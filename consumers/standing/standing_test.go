@@ -328,7 +328,8 @@ func TestOwedPartIsStoredWithTheVotes(t *testing.T) {
 	minute := time.Minute
 	require.Equal(t, owed.Campaign{
 		ID: c.ID, Family: owner.ID, Billing: campaign.CPA, Bid: 40 * money.USD, Impressions: 1150, Clicks: 15,
-		Conversions: 1, Acts: 1, Charged: 40 * money.USD,
+		Conversions: 1, Acts: 1, Charged: 40 * money.USD, Billed: 1,
+		Former: []owed.Former{{Billing: campaign.CPA, Bid: 40 * money.USD}},
 		Recent: []owed.Recent{
 			{Age: (12*time.Hour + minute) / 2, Impressions: 100, Clicks: 4},
 			{Age: 24*time.Hour + minute, Impressions: 50, Clicks: 2},
@@ -524,6 +525,21 @@ func TestChangeOfBillingKeepsTheDebt(t *testing.T) {
 	w.turn(s)
 	require.Equal(t, campaign.Unproven, w.standing(next).Bound)
 	require.Empty(t, w.standing(honestNext).Bound, "it was charged for clicks")
+
+	byClick, early := w.user(uuid.Nil), w.user(uuid.Nil)
+	clicks, clicked := w.campaign(byClick.ID, perAct), w.campaign(early.ID, perAct)
+	w.days[today][clicks.ID] = report.Counts{Impressions: 1000}
+	w.days[today][clicked.ID] = report.Counts{Impressions: 1000, Clicks: 15}
+	for _, c := range []campaign.Campaign{clicks, clicked} {
+		change(c, func(c *campaign.Campaign) error {
+			c.BillingModel, c.BidAmount = campaign.CPA, 10_000
+			return nil
+		})
+	}
+	s.highest = nil
+	w.turn(s)
+	require.Equal(t, campaign.Unproven, w.standing(clicks).Bound, "conversions are not expected so soon, but clicks were")
+	require.Empty(t, w.standing(clicked).Bound, "it had its clicks")
 
 	other := w.user(uuid.Nil)
 	turned := w.campaign(other.ID, nil)

@@ -41,7 +41,7 @@ func (a *API) ruleFamily(c *gin.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	if d.Reason, err = account.CleanReason(in.Reason); err != nil {
+	if d.Reason, err = account.CleanNote(in.Reason); err != nil {
 		return err
 	}
 	if in.With != nil {

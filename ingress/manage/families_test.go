@@ -42,6 +42,11 @@ func TestOneMailboxHasOneFirstCampaign(t *testing.T) {
 	boss.rule(t, b, "family", "decision", "join", "with", b).Fails(400, "invalid_request")
 	boss.rule(t, b, "family", "decision", "join", "with", uuid.New()).Fails(404, "not_found")
 	boss.rule(t, b, "family", "decision", "apart").Fails(400, "invalid_request")
+	for ruling, readers := range map[string]string{"family": "only administrators", "suspend": "the owner"} {
+		refused := boss.rule(t, b, ruling, "reason", " ")
+		refused.Fails(400, "invalid_request")
+		require.Contains(t, refused.Text, readers, ruling)
+	}
 	boss.rule(t, b, "family", "decision", "automatic", "with", a).Fails(400, "invalid_request")
 	boss.rule(t, uuid.New(), "family", "decision", "split").Fails(404, "not_found")
 	joined := boss.rule(t, b, "family", "decision", "join", "with", a).As(200)

@@ -51,14 +51,21 @@ var ErrLastAdmin = errs.New(errs.Conflict, "this is the last administrator who c
 const MaxReason = 1000
 
 // CleanReason checks the reason shown to the owner of an account. Errors: errs.InvalidRequest.
-func CleanReason(text string) (string, error) {
+func CleanReason(text string) (string, error) { return cleanReason(text, "shown to the owner") }
+
+// CleanNote is [CleanReason] of a decision that the owner of the account does not see.
+func CleanNote(text string) (string, error) {
+	return cleanReason(text, "for the audit log, which only administrators read here")
+}
+
+func cleanReason(text, readers string) (string, error) {
 	text = strings.TrimSpace(text)
 	control := strings.ContainsFunc(
 		text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' },
 	)
 	if text == "" || utf8.RuneCountInString(text) > MaxReason || control || !utf8.ValidString(text) {
 		return "", errs.New(
-			errs.InvalidRequest, "reason is required: at most %d characters, shown to the owner", MaxReason,
+			errs.InvalidRequest, "reason is required: at most %d characters, %s", MaxReason, readers,
 		).With("field", "reason")
 	}
 	return text, nil

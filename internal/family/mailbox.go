@@ -63,16 +63,19 @@ func parse(text string) Providers {
 }
 
 // NewProviders returns the list of public mail providers with further domains. Errors: a text that
-// is no domain.
+// is no domain of the part of an address after the @.
 func NewProviders(further []string) (Providers, error) {
 	all := make(Providers, len(own)+len(further))
 	for name, p := range own {
 		all[name] = p
 	}
 	for _, text := range further {
-		name, ok := adtext.Domain(text)
-		if !ok || name == "" || strings.Contains(name, "/") {
-			return nil, fmt.Errorf("ADNET_MAIL_PROVIDERS must list domains, like mail.example; %q is not one", text)
+		name := mailDomain(strings.TrimSpace(text))
+		if name == "" {
+			return nil, fmt.Errorf(
+				"ADNET_MAIL_PROVIDERS must list domains, separated by commas: the part after the @, like mail.example, not %q",
+				text,
+			)
 		}
 		if _, known := all[name]; !known {
 			all[name] = provider{name: name}
@@ -80,6 +83,27 @@ func NewProviders(further []string) (Providers, error) {
 	}
 	return all, nil
 }
+
+// mailDomain returns the ASCII form of a domain that addresses may have, or "" of any other text: a
+// link, an address, a pattern, a name without a dot, a public suffix.
+func mailDomain(text string) string {
+	if strings.ContainsAny(text, "/\\:@*%?#[] ") {
+		return ""
+	}
+	name, ok := adtext.Domain(text)
+	if !ok || !strings.Contains(name, ".") || isAddress(name) || isSuffix(name) {
+		return ""
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "-") != label || strings.Trim(label, hostLetters) != "" {
+			return ""
+		}
+	}
+	return name
+}
+
+// hostLetters are the characters of a host name (RFC 1123).
+const hostLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 // Mailbox returns the text that is the same for all addresses of one mailbox. At a public mail
 // provider that is the address without case, the tag after a plus sign and what else the provider

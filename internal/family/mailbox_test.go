@@ -1,6 +1,7 @@
 package family_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,8 +42,18 @@ func TestOperatorsAddMailProviders(t *testing.T) {
 	require.Equal(t, "anna@regional.example", own.Mailbox("anna+x@regional.example"))
 	require.Equal(t, "thief@gmail.com", own.Mailbox("t.hief@gmail.com"), "a known provider stays as it is")
 	require.Equal(t, "@regional.example", family.Providers(nil).Mailbox("anna@regional.example"))
-	for _, bad := range []string{"", "*", "12"} {
-		_, err = family.NewProviders([]string{bad})
+	own, err = family.NewProviders([]string{" post.example ", "Müller.example", "eu.mail.example."})
+	require.NoError(t, err)
+	for _, email := range []string{"anna@post.example", "anna@xn--mller-kva.example", "anna@eu.mail.example"} {
+		require.Equal(t, email, own.Mailbox(email))
+	}
+	for _, bad := range []string{
+		"", " ", "*", "12", "mail", "bad domain", "two.example three.example", "a.example;b.example",
+		"https://mail.example", "https://mail.example/inbox", "mail.example/", "mail.example:25", "@mail.example",
+		"anna@mail.example", "*.mail.example", "192.0.2.1", "[192.0.2.1]", "2001:db8::1", "co.uk", "a..example",
+		"-a.example", "under_score.example", "tab\tmail.example", strings.Repeat("a", 64) + ".example", "\"mail.example\"",
+	} {
+		_, err = family.NewProviders([]string{"good.example", bad})
 		require.ErrorContains(t, err, "ADNET_MAIL_PROVIDERS must list domains", "%q", bad)
 	}
 }

@@ -21,6 +21,7 @@ package owed
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -99,8 +100,11 @@ type Campaign struct {
 	Impressions, Clicks, Conversions int64
 	// Acts is the number of charged acts; 0 for a campaign that pays for impressions.
 	Acts int64
-	// Charged is the sum of its charges.
+	// Charged is the sum of its charges, and Billed the number of charged events.
 	Charged money.Micros
+	Billed  int64
+	// Former are its billing models so far. The present one does not count.
+	Former []Former
 	// Recent are its impressions and clicks by age, as far as conversions may follow. Their sums
 	// are part of Impressions and Clicks.
 	Recent []Recent
@@ -152,18 +156,21 @@ type Result struct {
 // Judge returns the verdicts on all campaigns that pay per click or conversion or have a goal, by
 // campaign. Others have none.
 func Judge(in Input) map[uuid.UUID]Result {
-	j := judge{in: &in, curve: in.Curve, tallies: make([]tally, len(in.Campaigns)), families: map[uuid.UUID]*sums{}}
+	j := judge{in: &in, curve: in.Curve, families: map[uuid.UUID]*sums{}}
 	if j.curve == (Curve{}) {
 		j.curve = FirstCurve
 	}
 	j.click, j.convert = j.networkRates()
+	judged := len(in.Campaigns)
+	in.Campaigns = append(slices.Clip(in.Campaigns), j.debts()...)
+	j.tallies = make([]tally, len(in.Campaigns))
 	for i := range in.Campaigns {
 		j.count(i)
 	}
 	j.addUp()
 	j.inherit()
-	results := make(map[uuid.UUID]Result, len(in.Campaigns))
-	for i := range in.Campaigns {
+	results := make(map[uuid.UUID]Result, judged)
+	for i := range judged {
 		if c := &in.Campaigns[i]; c.perAct() || c.Goal {
 			results[c.ID] = j.verdict(i)
 		}

@@ -2,6 +2,7 @@ package owed
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,11 +18,12 @@ type market struct {
 	rng      *rand.Rand
 	in       Input
 	verdicts map[uuid.UUID]Result
+	archived map[uuid.UUID]bool
 }
 
 func newMarket(seed uint64) *market {
 	return &market{
-		rng: rand.New(rand.NewPCG(seed, 31)), verdicts: map[uuid.UUID]Result{},
+		rng: rand.New(rand.NewPCG(seed, 31)), verdicts: map[uuid.UUID]Result{}, archived: map[uuid.UUID]bool{},
 		in: Input{Median: 5 * money.USD, Families: map[uuid.UUID]Family{}, Campaigns: network()},
 	}
 }
@@ -57,11 +59,40 @@ func (m *market) show(i int, requests int64, rate float64) (views int64, value m
 	return views, value
 }
 
+func (m *market) bid() money.Micros {
+	return money.Micros(1 + m.rng.Int64N(1000*int64(money.USD))>>m.rng.IntN(20))
+}
+
+// turn archives campaign i or changes what it pays for.
+func (m *market) turn(i int) {
+	c := &m.in.Campaigns[i]
+	if m.rng.IntN(4) == 0 {
+		m.archived[c.ID] = true
+		return
+	}
+	models := []campaign.BillingModel{campaign.CPC, campaign.CPA, campaign.CPM}
+	before, bid := Former{c.Billing, c.Bid}, m.bid()
+	c.Billing = models[m.rng.IntN(len(models))]
+	c.Former = slices.DeleteFunc(slices.Clone(c.Former), func(f Former) bool {
+		if f.Billing == c.Billing {
+			bid = max(bid, f.Bid)
+		}
+		return f.Billing == c.Billing || f.Billing == before.Billing
+	})
+	if before.Billing != campaign.CPM && before.Billing != c.Billing {
+		c.Former = append(c.Former, before)
+	}
+	if c.Bid = bid; before.Billing == c.Billing {
+		c.Bid = max(bid, before.Bid)
+	}
+}
+
 func (m *market) judge() { m.verdicts = Judge(m.in) }
 
 // Whoever is never charged gets a constant for each family that a person looked at, whatever it
-// bids and however many campaigns and accounts it makes: here with the ads of a minute, after which
-// it is judged, and besides the hundredth in which bound campaigns are shown.
+// bids, however many campaigns and accounts it makes, archives and makes anew, and whatever they
+// pay for in turn: here with the ads of a minute, after which it is judged, and besides the
+// hundredth in which bound campaigns are shown.
 func TestNeverChargedIsOwedAConstant(t *testing.T) {
 	for seed := range uint64(40) {
 		m := newMarket(seed)
@@ -85,14 +116,20 @@ func TestNeverChargedIsOwedAConstant(t *testing.T) {
 				n := len(m.in.Campaigns)
 				m.in.Campaigns = append(m.in.Campaigns, Campaign{
 					ID: id(n), Family: id(m.rng.IntN(families)),
-					Billing: []campaign.BillingModel{campaign.CPA, campaign.CPC}[m.rng.IntN(2)],
-					Bid:     money.Micros(1 + m.rng.Int64N(1000*int64(money.USD))>>m.rng.IntN(20)),
+					Billing: []campaign.BillingModel{campaign.CPA, campaign.CPC}[m.rng.IntN(2)], Bid: m.bid(),
 				})
+				m.judge()
+			}
+			if n := len(m.in.Campaigns) - first; n > 0 && m.rng.IntN(3) == 0 {
+				m.turn(first + m.rng.IntN(n))
 				m.judge()
 			}
 			sum := money.Micros(0)
 			for i := first; i < len(m.in.Campaigns); i++ {
 				c := &m.in.Campaigns[i]
+				if c.Billing == campaign.CPM || m.archived[c.ID] { // impressions would be charged
+					continue
+				}
 				_, value := m.show(i, m.rng.Int64N(5), 0)
 				c.Clicks, c.Acts, c.Charged = 0, 0, 0
 				sum += value
@@ -105,6 +142,34 @@ func TestNeverChargedIsOwedAConstant(t *testing.T) {
 		most := money.Micros(reviewed)*ReviewedAllowance + money.Micros(unreviewed)*Allowance
 		require.LessOrEqual(t, got, most+money.Micros(families)*minute, "seed %d, %d families", seed, families)
 		require.NotZero(t, got)
+	}
+}
+
+// A family that turns each used up campaign into one that pays for conversions, of which few are
+// expected, or archives it, gets no more than with one campaign.
+func TestChangesOfBillingRenewNoAllowance(t *testing.T) {
+	for _, next := range []campaign.BillingModel{campaign.CPC, campaign.CPA, campaign.CPM} {
+		m := newMarket(3)
+		first := len(m.in.Campaigns)
+		var got money.Micros
+		for round := range 20 {
+			m.in.Campaigns = append(m.in.Campaigns, Campaign{
+				ID: id(round), Family: id(1), Billing: campaign.CPC, Bid: 2 * money.USD,
+			})
+			m.judge()
+			at := first + round
+			for range 300 {
+				_, value := m.show(at, 5, 0)
+				m.in.Campaigns[at].Clicks, m.in.Campaigns[at].Acts, m.in.Campaigns[at].Charged = 0, 0, 0
+				got += value
+				m.judge()
+			}
+			c := &m.in.Campaigns[at]
+			if c.Former = []Former{{c.Billing, c.Bid}}; next != campaign.CPC {
+				c.Billing, c.Bid = next, 10_000
+			}
+		}
+		require.LessOrEqual(t, got, Allowance+money.USD, next)
 	}
 }
 

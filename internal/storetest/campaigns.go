@@ -99,8 +99,12 @@ var campaignCases = []testCase{
 		firsts := map[uuid.UUID]*atomic.Int32{a.ID: {}, b.ID: {}}
 		together(12, func(i int) {
 			owner := []uuid.UUID{a.ID, b.ID}[i%2]
+			c := NewCampaign(t, owner)
+			if owner == b.ID { // a copy of an older account's ad is no first campaign
+				c.Headline, c.Subtext = "Walk further", "Boots of leather for wet hills"
+			}
 			_, err := s.Campaigns.CreateCampaign(t.Context(),
-				campaign.NewCampaign{Campaign: NewCampaign(t, owner), Admit: func(first bool) campaign.Status {
+				campaign.NewCampaign{Campaign: c, Admit: func(first bool) campaign.Status {
 					time.Sleep(5 * time.Millisecond) // lets the others start, unless they are blocked
 					if first {
 						firsts[owner].Add(1)

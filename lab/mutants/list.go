@@ -378,6 +378,18 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "TestReviewDecidesReported",
 	},
 	{
+		name: "review-live", protects: "a live campaign that nobody approved can be approved, but not rejected",
+		file: "internal/campaign/service.go",
+		old:  "in.Decision == decisionApproved && c.Unreviewed()", new: "c.Unreviewed()",
+		tests: []string{"./ingress/manage", "./internal/campaign"}, run: "Review|Approv|Unreviewed",
+	},
+	{
+		name: "review-first", protects: "a person can approve a live campaign before any report",
+		file: "internal/campaign/service.go",
+		old:  "in.Decision == decisionApproved && c.Unreviewed()", new: "false",
+		tests: []string{"./ingress/manage", "./internal/campaign"}, run: "Review|Approv|Unreviewed",
+	},
+	{
 		name: "unreviewed-methods", protects: "no statement of a server brings unreviewed texts to its model",
 		file: "internal/traffic/method.go",
 		old:  "method == MethodMCP || method != MethodRTB && !page", new: "method == MethodMCP",
@@ -619,6 +631,42 @@ var mutants = []mutant{
 		file: "internal/memory/rooms.go",
 		old:  "!f.charged {", new: "f.charged {",
 		tests: []string{"./internal/memory"}, run: "TestLedgerConformance/Rooms/UnprovenCampaigns",
+	},
+	{
+		name: "owed-former", protects: "a change of what a campaign pays for does not remove what it owes",
+		file: "internal/owed/debt.go",
+		old:  "if j.owes(c, f) {", new: "if j.owes(c, f) && false {",
+		tests: []string{"./consumers/standing"}, run: "ChangeOfBillingKeepsTheDebt",
+	},
+	{
+		name: "owed-acts", protects: "charged impressions are no charged clicks",
+		file: "consumers/standing/standing.go",
+		old:  "return min(all.billed, all.clicks)", new: "return all.billed",
+		tests: []string{"./consumers/standing"}, run: "ChangeOfBillingKeepsTheDebt",
+	},
+	{
+		name: "owed-own", protects: "acts at the publishers of its own family prove nothing about a campaign",
+		file: "consumers/standing/counters.go",
+		old:  "all[id] = c.less(own)", new: "all[id] = c",
+		tests: []string{"./consumers/standing"}, run: "OwnFamilysPublishersDoNotCount",
+	},
+	{
+		name: "owed-cause", protects: "diagnose names the limit for ads that wait for a first act",
+		file: "ingress/explain/diagnose.go",
+		old:  "return room.Open", new: "return room.Open * 0",
+		tests: []string{"./ingress/explain"}, run: "TestDiagnosis",
+	},
+	{
+		name: "votes-postpaid", protects: "reviewed advertisers vote where nobody deposits, and elsewhere with a balance",
+		file: "consumers/standing/standing.go",
+		old:  "a.Funded || s.deps.Postpaid", new: "a.Funded",
+		tests: []string{"./consumers/standing"}, run: "ReviewGivesVotesWhereNobodyDeposits",
+	},
+	{
+		name: "search-bound", protects: "the bound of the blocks ahead is never below the value of a campaign in them",
+		file: "auction/target/search.go",
+		old:  "s.relevance(w.matches)))\n", new: "s.relevance(w.matches))/2)\n",
+		tests: []string{"./auction"}, run: "DecideEqualsLinearScan",
 	},
 	{
 		name: "owed-search", protects: "a bound campaign takes part in at most a hundredth of its auctions",
@@ -1492,6 +1540,13 @@ var mutants = []mutant{
 		old:   "case e.DeveloperID != uuid.Nil && d.books.ownerOf(e.DeveloperID) == t.book.DeveloperID:",
 		new:   "case false:",
 		tests: []string{"./internal/ledger"},
+	},
+	{
+		name: "self-family", protects: "a family's campaigns cost and earn nothing at the publishers of its other accounts",
+		file:  "internal/ledger/decide.go",
+		old:   "case e.DeveloperID != uuid.Nil && d.books.ownerOf(e.DeveloperID) == t.book.DeveloperID:",
+		new:   "case e.DeveloperID != uuid.Nil && e.DeveloperID == t.book.DeveloperID:",
+		tests: []string{"./internal/memory"}, run: "LedgerConformance/Publishers",
 	},
 	{
 		name: "mint-cap", protects: "a publisher mints at most its cap a day",
