@@ -151,6 +151,10 @@ func filterOf(c *gin.Context) (campaign.Filter, error) {
 	if f.Status == "pending_review" {
 		f.Status = campaign.InReview
 	}
+	reason, asked := c.GetQuery("reason")
+	if f.Queued = campaign.Queued(reason); asked && !f.Queued.Known() {
+		return f, errs.New(errs.InvalidRequest, "reason must be pending, bound or unreviewed").With("field", "reason")
+	}
 	var err error
 	if f.AdvertiserID, err = optionalID(c, "advertiser_id"); err != nil {
 		return f, err

@@ -206,6 +206,9 @@ type Campaign struct {
 	// DeliveryBound is the bound of the standing with its cure; nil for none. [Service] sets it on
 	// reads, and it is never stored.
 	DeliveryBound *DeliveryBound `json:"delivery_bound,omitempty"`
+	// Queued is the reason why the campaign is in the review queue; empty if it is not. [Service]
+	// sets it on reads, and it is never stored. Only lists of the queue include reports of readers.
+	Queued Queued `json:"review_reason,omitempty"`
 
 	ConfigVersion int64     `json:"config_version"` // global, raised by every change of any campaign
 	CreatedAt     time.Time `json:"created_at"`

@@ -68,7 +68,7 @@ func Keep(before, edited *Campaign) (changed bool) {
 	edited.ConfigVersion = before.ConfigVersion
 	edited.SpentToday, edited.SpentTotal = before.SpentToday, before.SpentTotal
 	edited.Advertiser = before.Advertiser
-	edited.Reach, edited.DeliveryBound = "", nil
+	edited.Reach, edited.DeliveryBound, edited.Queued = "", nil, ""
 	edited.Pursuit, edited.Standing = before.Pursuit, before.Standing
 	if !edited.SameGoal(before) {
 		edited.Pursuit = Pursuit{GoalConversions: before.GoalConversions}

@@ -49,6 +49,16 @@ const (
 	orderNewestFirst = ` ORDER BY c.created_at DESC, c.id DESC LIMIT $1 OFFSET $2`
 	countCampaigns   = `SELECT count(*) FROM campaign c`
 
+	// A page of the review queue; the order is that of [campaign.Store].
+	selectQueue = `SELECT q.id, q.queued FROM (SELECT c.id, c.created_at, ` + queued + ` AS queued,
+			CASE WHEN c.credit_funded THEN greatest(0, c.total_budget - coalesce(t.spent - t.refunded, 0))
+				ELSE greatest(0, coalesce(b.amount, 0)) END AS money
+		FROM campaign c LEFT JOIN campaign_total t ON t.campaign_id = c.id
+		LEFT JOIN balance b ON b.account = 'advertiser:' || c.advertiser_id::text AND b.asset = 'USD'`
+	orderQueue = `) q ORDER BY q.queued = 'pending' DESC, q.money > 0 DESC, q.queued = 'bound' DESC, q.money DESC,
+		q.created_at DESC, q.id DESC LIMIT $1 OFFSET $2`
+	selectQueued = selectCampaigns + ` WHERE c.id = ANY($1) ORDER BY array_position($1, c.id)`
+
 	selectHead    = `SELECT version FROM config_head`
 	selectChanged = selectCampaigns + ` WHERE c.config_version > $1 ORDER BY c.config_version LIMIT $2`
 
@@ -114,6 +124,10 @@ const (
 
 	// unreviewed is [campaign.Campaign.Unreviewed]; campaign_unreviewed indexes it.
 	unreviewed = `(c.status IN ('active', 'paused') AND NOT c.reviewed)`
+
+	// queued is [campaign.Campaign.QueuedFor] with reports of readers.
+	queued = `CASE WHEN ` + waiting + ` OR ` + reported + ` THEN 'pending'
+		WHEN ` + unreviewed + ` AND c.bound <> '' THEN 'bound' WHEN ` + unreviewed + ` THEN 'unreviewed' ELSE '' END`
 
 	// targetingSize is [campaign.Campaign.TargetingSize] for rows not yet written by this build.
 	targetingSize = `(SELECT coalesce(sum(octet_length(v) + 1), 0)
@@ -226,7 +240,7 @@ func (s *Store) Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, 
 	return readCampaign(ctx, s.pool, selectCampaign, id)
 }
 
-// Campaigns returns a page, newest first, with the count of all matches.
+// Campaigns returns a page with the count of all matches.
 func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
 	limit, offset := f.Page()
 	if f.Waiting {
@@ -240,8 +254,35 @@ func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Ca
 		return nil, 0, failure("count campaigns", err)
 	}
 	where, args = conditions(f, []any{limit, offset})
+	if f.Waiting {
+		page, err := s.queue(ctx, selectQueue+where+orderQueue, args)
+		return page, total, err
+	}
 	page, err := readCampaigns(ctx, s.pool, selectCampaigns+where+orderNewestFirst, args...)
 	return page, total, err
+}
+
+// queue returns a page of the review queue.
+func (s *Store) queue(ctx context.Context, sql string, args []any) ([]campaign.Campaign, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, failure("read the review queue", err)
+	}
+	var ids []uuid.UUID
+	reasons := map[uuid.UUID]campaign.Queued{}
+	var id uuid.UUID
+	var reason campaign.Queued
+	if _, err := pgx.ForEachRow(rows, []any{&id, &reason}, func() error {
+		ids, reasons[id] = append(ids, id), reason
+		return nil
+	}); err != nil {
+		return nil, failure("read the review queue", err)
+	}
+	page, err := readCampaigns(ctx, s.pool, selectQueued, ids)
+	for i := range page {
+		page[i].Queued = reasons[page[i].ID]
+	}
+	return page, err
 }
 
 // conditions returns the WHERE clause of f, and args with its values appended. Only set fields
@@ -257,11 +298,11 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 		parts = append(parts, fmt.Sprintf("c.status = $%d", len(args)))
 	}
 	if f.Waiting {
-		queue := waiting + " OR " + reported
-		if f.Unreviewed {
-			queue += " OR " + unreviewed
-		}
-		parts = append(parts, "("+queue+")")
+		parts = append(parts, "("+waiting+" OR "+reported+" OR "+unreviewed+")")
+	}
+	if f.Waiting && f.Queued != "" {
+		args = append(args, f.Queued)
+		parts = append(parts, fmt.Sprintf("%s = $%d", queued, len(args)))
 	}
 	if len(parts) == 0 {
 		return "", args

@@ -374,8 +374,14 @@ var mutants = []mutant{
 	{
 		name: "review-unreported", protects: "a reviewer decides what waits, or what readers have reported",
 		file: "internal/campaign/service.go",
-		old:  "!s.waits(c) && !(live && in.Reported) {", new: "!s.waits(c) && !live {",
+		old:  `c.QueuedFor() == "" && !(live && in.Reported) {`, new: `c.QueuedFor() == "" && !live {`,
 		tests: []string{"./ingress/manage"}, run: "TestReviewDecidesReported",
+	},
+	{
+		name: "queue-order", protects: "free accounts do not hide funded campaigns from a reviewer",
+		file: "internal/memory/campaigns.go",
+		old:  "first(cash[a.ID] > 0, cash[b.ID] > 0),", new: "0,",
+		tests: []string{"./internal/memory"}, run: "TestLedgerConformance/Release/QueueOfReviewers",
 	},
 	{
 		name: "unreviewed-methods", protects: "no statement of a server brings unreviewed texts to its model",
