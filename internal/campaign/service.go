@@ -557,7 +557,7 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 // seen returns errs.Conflict if c changed since version, which the caller saw; 0 accepts any
 // version.
 func (c *Campaign) seen(version int64) error {
-	if version != 0 && version != c.ConfigVersion {
+	if version != 0 && !c.At(version) {
 		return errs.New(errs.Conflict, "the campaign changed since you saw it; reload it")
 	}
 	return nil

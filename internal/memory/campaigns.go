@@ -233,7 +233,7 @@ func (s *Store) UpdateCampaign(
 // caller holds s.mu.
 func (s *Store) keep(k *stored, before *campaign.Campaign, after campaign.Campaign) {
 	s.head++
-	after.ConfigVersion = s.head
+	after.ConfigVersion, after.SettingsVersion = s.head, s.head
 	k.Campaign = after
 	if k.highest == nil {
 		k.highest = make(map[campaign.BillingModel]money.Micros)

@@ -32,7 +32,7 @@ const (
 		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids,
 			c.categories, c.exclude_contexts, c.sensitive_contexts, c.trades,
 		c.family_id, c.vote, c.click_rate, c.convert_rate, c.ceiling, c.bound,
-		c.policy_violations, c.review, c.reviewed, c.approved_creative, c.config_version, c.created_at, c.updated_at,
+		c.policy_violations, c.review, c.reviewed, c.approved_creative, c.config_version, c.settings_version, c.created_at, c.updated_at,
 		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''),
 			coalesce(a.name_verified, false)
 		FROM campaign c
@@ -83,7 +83,8 @@ const (
 		target_intent_tokens, target_keywords, target_active_tools, target_host_apps,
 		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids, categories,
 			exclude_contexts, sensitive_contexts, trades,
-		policy_violations, review, reviewed, approved_creative, config_version, created_at, updated_at, targeting_size)
+		policy_violations, review, reviewed, approved_creative, config_version, settings_version, created_at, updated_at,
+			targeting_size)
 		VALUES (@id, @advertiser_id, @name, @status,
 		@format, @headline, @subtext, @media_url, @poster_url, @logo_url, @cta_label, @cta_url, @skippable_after_sec,
 		@billing_model, @billing_event, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas,
@@ -92,8 +93,8 @@ const (
 		@target_intent_tokens, @target_keywords, @target_active_tools, @target_host_apps,
 		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids, @categories,
 			@exclude_contexts, @sensitive_contexts, @trades,
-		@policy_violations, @review, @reviewed, @approved_creative, @config_version, @created_at, @updated_at,
-			@targeting_size)`
+		@policy_violations, @review, @reviewed, @approved_creative, @config_version, @config_version, @created_at,
+			@updated_at, @targeting_size)`
 
 	updateCampaign = `UPDATE campaign SET name = @name, status = @status,
 		format = @format, headline = @headline, subtext = @subtext, media_url = @media_url, poster_url = @poster_url,
@@ -113,7 +114,8 @@ const (
 			categories = @categories,
 		exclude_contexts = @exclude_contexts, sensitive_contexts = @sensitive_contexts, trades = @trades,
 		policy_violations = @policy_violations, review = @review, reviewed = @reviewed,
-			approved_creative = @approved_creative, config_version = @config_version, updated_at = @updated_at, targeting_size = @targeting_size
+			approved_creative = @approved_creative, config_version = @config_version, settings_version = @config_version,
+			updated_at = @updated_at, targeting_size = @targeting_size
 		WHERE id = @id`
 
 	// waiting is [campaign.Campaign.Waits]; campaign_waiting indexes the second half.
@@ -367,9 +369,11 @@ func (s *Store) UpdateCampaign(
 // stampVersion gives c the next config version and its time. Every other campaign change waits from
 // here until the transaction ends.
 func stampVersion(ctx context.Context, tx pgx.Tx, c *campaign.Campaign) error {
-	return tx.QueryRow(ctx, nextVersion, c.AdvertiserID).Scan(
+	err := tx.QueryRow(ctx, nextVersion, c.AdvertiserID).Scan(
 		&c.ConfigVersion, &c.UpdatedAt, &c.Advertiser.Name, &c.Advertiser.Verified,
 	)
+	c.SettingsVersion = c.ConfigVersion
+	return err
 }
 
 // change is a campaign to be written by sql; at is the time of its change of state.
@@ -508,8 +512,8 @@ func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
 		&c.Languages, &c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades,
 		&c.Standing.Family, &c.Standing.Vote, &c.Standing.ClickRate, &c.Standing.ConvertRate, &c.Standing.Ceiling,
 		&c.Standing.Bound,
-		&violations, &review, &c.Reviewed, &approved, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday,
-		&c.SpentTotal,
+		&violations, &review, &c.Reviewed, &approved, &c.ConfigVersion, &c.SettingsVersion, &c.CreatedAt, &c.UpdatedAt,
+		&c.SpentToday, &c.SpentTotal,
 		&c.Advertiser.Name, &c.Advertiser.Verified)
 	if err != nil {
 		return c, err

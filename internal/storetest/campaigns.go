@@ -32,7 +32,7 @@ var campaignCases = []testCase{
 		require.False(t, created.CreatedAt.IsZero())
 		require.Equal(t, created.CreatedAt, created.UpdatedAt)
 		want := NewCampaign(t, u.ID)
-		want.ID, want.Status, want.ConfigVersion = n.ID, campaign.Draft, FirstHead+1
+		want.ID, want.Status, want.ConfigVersion, want.SettingsVersion = n.ID, campaign.Draft, FirstHead+1, FirstHead+1
 		want.CreatedAt, want.UpdatedAt = created.CreatedAt, created.CreatedAt
 		require.Equal(t, want, created)
 		require.Equal(t, want, get(t, s, n.ID))
@@ -161,7 +161,7 @@ var campaignCases = []testCase{
 		})
 		require.NoError(t, err)
 		require.False(t, got.UpdatedAt.Before(c.UpdatedAt))
-		want.ConfigVersion, want.UpdatedAt = FirstHead+2, got.UpdatedAt
+		want.ConfigVersion, want.SettingsVersion, want.UpdatedAt = FirstHead+2, FirstHead+2, got.UpdatedAt
 		require.Equal(t, want, got)
 		require.Equal(t, want, get(t, s, c.ID))
 	}},

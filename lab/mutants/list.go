@@ -448,7 +448,7 @@ var mutants = []mutant{
 		name:     "decision-meanwhile",
 		protects: "a decision that is taken while an older one is taken back stays in force",
 		file:     "internal/campaign/service.go",
-		old:      `version != 0 && version != c.ConfigVersion`, new: `version != 0 && version > c.ConfigVersion`,
+		old:      `version != 0 && !c.At(version)`, new: `version != 0 && version > c.ConfigVersion`,
 		tests: []string{"./ingress/manage"}, run: "TestReversingADecisionWhileANewerIsTaken",
 	},
 	{
@@ -1976,9 +1976,15 @@ var mutants = []mutant{
 		tests: []string{"./ingress/httpapi/wire"}, run: "ProxyProtocol",
 	},
 	{
+		name: "network-write", protects: "what charges show about a campaign refuses no change of its owner",
+		file: "internal/campaign/precondition.go",
+		old:  "return c.SettingsVersion <= version &&", new: "return c.ConfigVersion <= version &&",
+		tests: []string{"./ingress/manage"}, run: "TestChangesOfTheNetworkKeepTheETag",
+	},
+	{
 		name: "stale-write", protects: "a change for another version of a campaign changes nothing",
 		file: "internal/campaign/precondition.go",
-		old:  "if !slices.Contains(only, c.ConfigVersion) {", new: "if false && slices.Contains(only, 0) {",
+		old:  "if !slices.ContainsFunc(only, c.At) {", new: "if false && slices.Contains(only, 0) {",
 		tests: []string{"./internal/memory", "./ingress/manage"},
 		run:   "TestStore|TestWritesHoldForTheVersionThatWasRead",
 	},
