@@ -378,6 +378,12 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "TestReviewDecidesReported",
 	},
 	{
+		name: "common-stranger", protects: "a campaign without a vote does not change which words of others are common",
+		file: "auction/lexicon/table.go",
+		old:  "case term.id < t.voted || term.id >= unseenCommon:", new: "case term.id >= 0:",
+		tests: []string{"./auction"}, run: "TestFamiliesThatAreNeverChargedChangeAConstant",
+	},
+	{
 		name: "queue-order", protects: "free accounts do not hide funded campaigns from a reviewer",
 		file: "internal/memory/campaigns.go",
 		old:  "first(cash[a.ID] > 0, cash[b.ID] > 0),", new: "0,",
