@@ -39,10 +39,10 @@ func drawAttacked(t *rapid.T, charged int) *attacked {
 	for _, name := range []string{"lamps", "insurance without tokens", "German", "Japanese"} {
 		trades = append(trades, oneTrade[name])
 	}
-	one := rapid.Bool().Draw(t, "one trade")
+	first := rapid.Bool().Draw(t, "one trade")
 	add := func(n int) {
 		of := 0
-		if !one {
+		if !first {
 			of = n % len(trades)
 		}
 		c := trades[of].of(n, 1, 0)[0]
@@ -81,7 +81,7 @@ func (w *attacked) attack(t *rapid.T) {
 	for i := range rapid.IntRange(1, 40).Draw(t, "attackers") {
 		family := id(stranger + i%rapid.IntRange(1, 40).Draw(t, "families"))
 		victim := rapid.SampledFrom(w.honest).Draw(t, "victim")
-		said := strings.Fields(victim.Headline + " " + victim.Subtext)
+		phrases := strings.Fields(victim.Headline + " " + victim.Subtext)
 		c := auction.Campaign{
 			ID: id(2*stranger + i), Advertiser: family, Headline: victim.Headline, Subtext: victim.Subtext,
 			Targeting: &auction.Targeting{},
@@ -90,14 +90,14 @@ func (w *attacked) attack(t *rapid.T) {
 			).Draw(t, "billing"),
 			Bid: money.Micros(rapid.SampledFrom([]int64{1, 20, 300, 1000}).Draw(t, "bid")) * money.USD,
 		}
-		word := rapid.SampledFrom(said).Draw(t, "word")
+		word := rapid.SampledFrom(phrases).Draw(t, "word")
 		switch rapid.IntRange(0, 4).Draw(t, "says") {
 		case 0:
 			c.Headline, c.Subtext = word, ""
 		case 1:
 			c.Headline, c.Subtext = word+"s", ""
 		case 2:
-			c.Headline, c.Subtext = strings.Join(said[:1+len(said)/2], " "), "life weather rice"
+			c.Headline, c.Subtext = strings.Join(phrases[:1+len(phrases)/2], " "), "life weather rice"
 		case 3:
 			c.Targeting = &auction.Targeting{IntentTokens: []string{word, "meaning"}}
 		}
@@ -152,8 +152,8 @@ func (w *attacked) Undo(*auction.Campaign) {}
 // worthOf returns what an ad counts for.
 func worthOf(of auction.Offer) money.Micros { return (of.EffectiveCPM + 999) / 1000 }
 
-// shown records an ad of an attacker, and returns what was not charged for it.
-func (w *attacked) shown(o *auction.Outcome) money.Micros {
+// displayed records an ad of an attacker, and returns what was not charged for it.
+func (w *attacked) displayed(o *auction.Outcome) money.Micros {
 	c := o.Winner
 	if c.Billing == ranker.CPM {
 		w.cash[c.Advertiser] -= o.Price
@@ -208,7 +208,7 @@ func TestFamiliesThatAreNeverChargedChangeAConstant(t *testing.T) {
 					}
 					won++
 					require.GreaterOrEqual(t, paid.EffectiveCPM, want.EffectiveCPM)
-					worth := w.shown(&paid)
+					worth := w.displayed(&paid)
 					if paid.Winner.Bound != target.BoundNone {
 						bound++
 						continue
@@ -217,8 +217,8 @@ func TestFamiliesThatAreNeverChargedChangeAConstant(t *testing.T) {
 				}
 			}
 			for family, worth := range free {
-				// The verdict counts by the network's rates, which ads that fit exceed by a third, and
-				// which ads without acts lower to half at most.
+				// The verdict counts by the network's rates, which ads that fit exceed by a third,
+				// and which ads without acts lower to half at most.
 				require.LessOrEqual(t, worth, 4*owed.Allowance, family)
 			}
 			require.LessOrEqual(t, bound, 12, "a hundredth of %d, by chance", minutes*perMinute)

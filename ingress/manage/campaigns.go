@@ -151,8 +151,8 @@ func filterOf(c *gin.Context) (campaign.Filter, error) {
 	if f.Status == "pending_review" {
 		f.Status = campaign.InReview
 	}
-	reason, asked := c.GetQuery("reason")
-	if f.Queued = campaign.Queued(reason); asked && !f.Queued.Known() {
+	reason, found := c.GetQuery("reason")
+	if f.Queued = campaign.Queued(reason); found && !f.Queued.Known() {
 		return f, errs.New(errs.InvalidRequest, "reason must be pending, bound or unreviewed").With("field", "reason")
 	}
 	var err error

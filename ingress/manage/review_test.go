@@ -84,9 +84,9 @@ func TestReviewDecidesReported(t *testing.T) {
 	decide(owner, "approved").Fails(401, "invalid_token")
 	decide(boss, "approved").As(200)
 	require.Equal(t, "active", owner.status(t, id))
-	kept, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+	stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
-	require.Equal(t, "approved", kept.Review.Decision, "a person looked at it")
+	require.Equal(t, "approved", stored.Review.Decision, "a person looked at it")
 	file()
 	decide(boss, "rejected").As(200)
 	require.Equal(t, string(campaign.Rejected), owner.status(t, id))
@@ -98,8 +98,8 @@ func TestReviewDecidesReported(t *testing.T) {
 	)
 }
 
-// The review queue lists live campaigns that no person approved, after the pending ones and with the
-// reason, which their owners read too. A decision ends it.
+// The review queue lists live campaigns that no person approved, after the pending ones and with
+// the reason, which their owners read too. A decision ends it.
 func TestQueueListsLiveCampaignsWithoutAReview(t *testing.T) {
 	w := newWorld(t)
 	boss, funded, free := w.admin(t), w.advertiser(t), w.advertiser(t)
