@@ -91,6 +91,7 @@ type rawTerm struct {
 	id     uint32
 	weight uint16 // damped
 	picked uint16
+	common bool // in this text
 }
 
 // terms returns the terms of a campaign: first of its text, then its stated ones.
@@ -177,7 +178,7 @@ func raw(id uint32, t *campaignTerm) rawTerm {
 	if t.Kind == words.Extra {
 		w /= 2
 	}
-	return rawTerm{id: id, weight: uint16(min(w, 1<<16-1)), picked: uint16(t.picked)}
+	return rawTerm{id: id, weight: uint16(min(w, 1<<16-1)), picked: uint16(t.picked), common: common(&t.Term)}
 }
 
 // Campaign returns the vector of a campaign.
@@ -201,12 +202,12 @@ func (r *Reader) Campaign(table *Table, t *Text) []Impact {
 func (t *Table) impacts(terms []rawTerm, give func(i int, by uint16)) {
 	var sum uint64
 	for i := range terms {
-		w := uint64(terms[i].weight) * uint64(t.weight(terms[i].id)) / words.Unit
+		w := uint64(terms[i].weight) * uint64(t.weightIn(&terms[i])) / words.Unit
 		sum += w * w
 	}
 	length := max(root(max(sum, leastWords*uint64(t.unseen)*uint64(t.unseen))), 1)
 	for i := range terms {
-		w := uint64(terms[i].weight) * uint64(t.weight(terms[i].id)) / words.Unit
+		w := uint64(terms[i].weight) * uint64(t.weightIn(&terms[i])) / words.Unit
 		w += w * uint64(terms[i].picked) / words.Unit * pickedGain / words.Unit
 		give(i, uint16(max(min(w*Full/length, Full-1), 1)))
 	}
@@ -270,7 +271,11 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		}
 		if id != None {
 			v.Own = append(v.Own, id)
-			g.set(id, max(damped*uint32(table.weights[id])/words.Unit, 1))
+			weight := table.unseen // whatever other campaigns without a vote say of it
+			if term.Kind == words.Common || words.Everyday(term.Text) {
+				weight = table.faint
+			}
+			g.set(id, max(damped*uint32(weight)/words.Unit, 1))
 			continue
 		}
 		v.Weights = append(v.Weights, Weight{Text: term.Text, ID: None, By: uint32(w)})

@@ -53,6 +53,18 @@ func (t *Table) weight(id uint32) uint16 {
 	return t.weights[id]
 }
 
+// weightIn returns the weight of a term in a text. Whether one without votes is common depends on
+// this text alone, so that strangers change nothing.
+func (t *Table) weightIn(term *rawTerm) uint16 {
+	switch {
+	case term.id < t.voted || term.id >= unseenCommon:
+		return t.weight(term.id)
+	case term.common:
+		return t.faint
+	}
+	return t.unseen
+}
+
 // vote is a full vote.
 const vote = 1 << 32
 

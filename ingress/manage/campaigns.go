@@ -151,6 +151,10 @@ func filterOf(c *gin.Context) (campaign.Filter, error) {
 	if f.Status == "pending_review" {
 		f.Status = campaign.InReview
 	}
+	reason, found := c.GetQuery("reason")
+	if f.Queued = campaign.Queued(reason); found && !f.Queued.Known() {
+		return f, errs.New(errs.InvalidRequest, "reason must be pending, bound or unreviewed").With("field", "reason")
+	}
 	var err error
 	if f.AdvertiserID, err = optionalID(c, "advertiser_id"); err != nil {
 		return f, err
@@ -264,9 +268,10 @@ func (a *API) unlessChanged(c *gin.Context, version *int64) (*campaign.Service, 
 	return service, nil
 }
 
-// tag sets the ETag of k. It changes with the settings of a campaign, not with the amounts spent.
+// tag sets the ETag of k. It changes with the settings, status and review of a campaign, not with
+// the amounts spent or what charges show about it.
 func tag(c *gin.Context, k *campaign.Campaign) {
-	c.Header("ETag", strconv.Quote(strconv.FormatInt(k.ConfigVersion, 10)))
+	c.Header("ETag", strconv.Quote(strconv.FormatInt(k.SettingsVersion, 10)))
 }
 
 // stale sets the ETag of the present state in a failed precondition, and returns err.

@@ -153,7 +153,9 @@ func TestCopy(t *testing.T) {
 	require.NotContains(t, got, "review")
 	for field, want := range from {
 		if !slices.Contains(
-			[]string{"id", "name", "status", "config_version", "created_at", "updated_at", "end_at", "review"}, field,
+			[]string{
+				"id", "name", "status", "config_version", "created_at", "updated_at", "end_at", "review", "review_reason",
+			}, field,
 		) {
 			require.Equal(t, want, got[field], field)
 		}
@@ -285,7 +287,8 @@ func TestUpdate(t *testing.T) {
 			after := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
 			require.Equal(t, after, body["campaign"])
 			changed := []string{
-				"daily_budget", "headline", "target_regions", "target_roas", "policy_violations", "config_version",
+				"daily_budget", "headline", "target_regions", "target_roas", "policy_violations", "review_reason",
+				"config_version",
 			}
 			for field := range before {
 				require.Equal(t, !slices.Contains(changed, field), equal(before[field], after[field]), field)
@@ -499,7 +502,7 @@ func TestReviewQueue(t *testing.T) {
 	other.creates(t, "headline", "Fresh bread from our oven", "subtext", "", "cta_url", "https://bread.example")
 	waiting := []any{me.creates(t), other.creates(t, "headline", "${AUCTION_PRICE}")}
 
-	queue := admin.Get(t, "/api/campaigns?action=review_queue&status=active").As(200)
+	queue := admin.Get(t, "/api/campaigns?action=review_queue&status=active&reason=pending").As(200)
 	require.EqualValues(t, 2, queue["total"])
 	require.Equal(t, waiting, []any{at(queue, "campaigns", 1, "id"), at(queue, "campaigns", 0, "id")})
 	require.Equal(

@@ -14,7 +14,7 @@ import (
 	"adnet/internal/errs"
 )
 
-// reviewQueue returns the campaigns that wait for review, with the readers' reports on each.
+// reviewQueue returns the review queue, with the readers' reports on each campaign.
 func (a *API) reviewQueue(c *gin.Context) error {
 	admin, err := a.deps.Auth.Admin(c)
 	if err != nil {

@@ -70,7 +70,9 @@ func TestReviewDecidesReported(t *testing.T) {
 	decide := func(p *person, decision string) reply {
 		return p.Post(t, "/api/campaigns/review", object{"id": id, "decision": decision, "notes": "A scam."})
 	}
+	decide(boss, "approved").As(200)
 	decide(boss, "rejected").Fails(400, "invalid_state")
+	owner.Call(t, "PATCH", "/api/campaigns/"+id, object{"headline": "Another text"}).As(200)
 	file := func() {
 		_, err := w.Store.AddReport(
 			t.Context(),
@@ -94,4 +96,59 @@ func TestReviewDecidesReported(t *testing.T) {
 		t, []any{"removed", "A scam."},
 		[]any{at(entry, "changes", "outcome", "after"), at(entry, "changes", "words", "after")},
 	)
+}
+
+// The review queue lists live campaigns that no person approved, after the pending ones and with
+// the reason, which their owners read too. A decision ends it.
+func TestQueueListsLiveCampaignsWithoutAReview(t *testing.T) {
+	w := newWorld(t)
+	boss, funded, free := w.admin(t), w.advertiser(t), w.advertiser(t)
+	path := "/api/campaigns/review_queue"
+	fresh := free.creates(t, "cta_url", "https://bread.example/", "headline", "Fresh bread from our oven")
+	live, waits := funded.creates(t), funded.creates(t)
+	bound := func(id string) {
+		stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+		require.NoError(t, err)
+		require.NoError(t, w.Store.KeepStandings(t.Context(), []campaign.StandingChange{{
+			CampaignID: stored.ID, Seen: stored.ConfigVersion, Standing: campaign.Standing{Bound: campaign.Unproven},
+		}}))
+	}
+	read := func(query string) (list []any) {
+		queue := boss.Get(t, path+query).As(200)
+		for i := range queue["campaigns"].([]any) {
+			list = append(list, at(queue, "campaigns", i, "id"), at(queue, "campaigns", i, "review_reason"))
+		}
+		return list
+	}
+	require.Equal(t, []any{waits, "pending", live, "unreviewed", fresh, "unreviewed"}, read(""))
+	bound(fresh)
+	require.Equal(t, []any{waits, "pending", fresh, "bound", live, "unreviewed"}, read(""))
+	require.Equal(t, []any{fresh, "bound"}, read("?reason=bound"))
+	require.Equal(t, []any{live, "unreviewed"}, read("?reason=unreviewed"))
+	require.Equal(t, []any{live, "unreviewed"}, read("?limit=1&offset=2"))
+	require.Equal(t, fresh, at(boss.Get(t, "/api/campaigns?action=review_queue&reason=bound").As(200), "campaigns", 0, "id"))
+	require.Equal(t, "reason", boss.Get(t, path+"?reason=other").Fails(400, "invalid_request")["field"])
+	owned := func(p *person, id string) any {
+		return at(p.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)["review_reason"]
+	}
+	require.Equal(t, []any{"pending", "unreviewed", "bound"}, []any{
+		owned(funded, waits), owned(funded, live), owned(free, fresh),
+	})
+
+	_, err := w.Store.AddReport(
+		t.Context(), adreport.Report{AuctionID: uuid.New(), CampaignID: uuid.MustParse(live), Reason: "scam", At: w.Now},
+	)
+	require.NoError(t, err)
+	require.Len(t, read("?reason=pending"), 2, "the report does not count")
+	review := func(id, decision string) {
+		boss.Post(t, "/api/campaigns/review", object{"id": id, "decision": decision}).As(200)
+	}
+	review(fresh, "approved")
+	review(live, "rejected")
+	review(waits, "approved")
+	require.Empty(t, read(""))
+	require.Nil(t, owned(free, fresh))
+	require.Equal(t, "rejected", funded.status(t, live))
+	bound(fresh)
+	require.Empty(t, read(""), "a further review is no cure")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/ingress/ingresstest"
+	"adnet/internal/campaign"
 )
 
 // ifMatch sends a request as p with the header If-Match.
@@ -70,6 +71,56 @@ func TestWritesHoldForTheVersionThatWasRead(t *testing.T) {
 	me.ifMatch(t, paused, "POST", "/api/campaigns?action=resume&id="+id, "").As(200)
 	me.Call(t, "PATCH", path, object{"daily_budget": 22}).As(200)
 	me.ifMatch(t, `"1"`, "PATCH", "/api/campaigns/"+uuid.NewString(), `{}`).Fails(404, "not_found")
+}
+
+// What charges show about a campaign and the progress of its goal raise config_version, so that nodes
+// read them, but no person changed it: the owner's and the reviewer's writes still apply.
+func TestChangesOfTheNetworkKeepTheETag(t *testing.T) {
+	w := newWorld(t)
+	me, boss := w.advertiser(t), w.admin(t)
+	me.creates(t)
+	id := me.creates(t, "optimization_goal", "max_conversions")
+	path := "/api/campaigns/" + id
+	version := func() float64 { return at(me.Get(t, path).As(200), "campaign", "config_version").(float64) }
+	learn := func() {
+		before := version()
+		stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+		require.NoError(t, err)
+		require.NoError(t, w.Store.KeepStandings(t.Context(), []campaign.StandingChange{{
+			CampaignID: stored.ID, Seen: stored.ConfigVersion,
+			Standing: campaign.Standing{Vote: stored.Standing.Vote + 50_000},
+		}}))
+		stored, err = w.Store.Campaign(t.Context(), uuid.MustParse(id))
+		require.NoError(t, err)
+		next := stored.Pursuit
+		next.GoalConversions++
+		require.NoError(t, w.Store.KeepGoals(t.Context(), []campaign.GoalChange{
+			{CampaignID: stored.ID, Seen: stored.ConfigVersion, State: []byte(`{}`), Pursuit: &next},
+		}))
+		require.Greater(t, version(), before+1)
+	}
+	tag, seen := me.Get(t, path).Header.Get("ETag"), version()
+	learn()
+	require.Equal(t, tag, me.Get(t, path).Header.Get("ETag"))
+	later := version()
+	learn()
+	boss.Post(t, "/api/campaigns/review", object{"id": id, "decision": "approved", "config_version": seen}).As(200)
+	me.ifMatch(t, tag, "PATCH", path, `{"daily_budget":19}`).Fails(412, "precondition_failed")
+	tag, seen = me.Get(t, path).Header.Get("ETag"), version()
+	learn()
+	me.ifMatch(t, tag, "PATCH", path, `{"daily_budget":20}`).As(200)
+	me.ifMatch(t, tag, "PATCH", path, `{"daily_budget":21}`).Fails(412, "precondition_failed")
+	for _, old := range []float64{seen, later} {
+		me.Call(t, "PATCH", path, object{"daily_budget": 22, "config_version": old}).Fails(412, "precondition_failed")
+	}
+	seen = version()
+	learn()
+	middle := version()
+	learn()
+	me.ifMatch(t, fmt.Sprintf(`"%.0f"`, middle), "PATCH", path, `{"name":"read between two changes"}`).As(200)
+	me.Call(t, "PATCH", path, object{"daily_budget": 23, "config_version": seen}).Fails(412, "precondition_failed")
+	me.Call(t, "PATCH", path, object{"daily_budget": 23, "config_version": version() + 1}).
+		Fails(412, "precondition_failed")
 }
 
 func TestAVersionInTheBodyIsAPrecondition(t *testing.T) {

@@ -206,10 +206,17 @@ type Campaign struct {
 	// DeliveryBound is the bound of the standing with its cure; nil for none. [Service] sets it on
 	// reads, and it is never stored.
 	DeliveryBound *DeliveryBound `json:"delivery_bound,omitempty"`
+	// Queued is the reason why the campaign is in the review queue; empty if it is not. [Service]
+	// sets it on reads, and it is never stored. Only lists of the queue include reports of readers.
+	Queued Queued `json:"review_reason,omitempty"`
 
-	ConfigVersion int64     `json:"config_version"` // global, raised by every change of any campaign
-	CreatedAt     time.Time `json:"created_at"`
-	UpdatedAt     time.Time `json:"updated_at"`
+	ConfigVersion int64 `json:"config_version"` // global, raised by every change of any campaign
+	// SettingsVersion is the config version of the last change of what people set: settings, status
+	// or review. Changes of the standing, of the progress of a goal and of the advertiser's name keep
+	// it. The ETag is made of it, see [Campaign.At].
+	SettingsVersion int64     `json:"-"`
+	CreatedAt       time.Time `json:"created_at"`
+	UpdatedAt       time.Time `json:"updated_at"`
 
 	// Set by the store from the ledger on reads, never written by this package.
 	SpentToday money.Micros `json:"spent_today"` // UTC day

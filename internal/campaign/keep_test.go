@@ -21,13 +21,13 @@ func TestPageStaysInsideLimits(t *testing.T) {
 func TestKeepRestoresWhatNoEditMayChange(t *testing.T) {
 	before := Campaign{
 		ID: uuid.New(), AdvertiserID: uuid.New(), CreditFunded: true, CreatedAt: time.Unix(10, 0), ConfigVersion: 3,
-		SpentToday: 1, SpentTotal: 2,
+		SettingsVersion: 2, SpentToday: 1, SpentTotal: 2,
 	}
 	before.Normalize()
 	edited := before.Clone()
 	edited.ID, edited.AdvertiserID, edited.CreditFunded = uuid.New(), uuid.New(), false
 	edited.CreatedAt, edited.UpdatedAt = time.Unix(99, 0), time.Unix(99, 0)
-	edited.ConfigVersion, edited.SpentToday, edited.SpentTotal = 9, 9, 9
+	edited.ConfigVersion, edited.SettingsVersion, edited.SpentToday, edited.SpentTotal = 9, 9, 9, 9
 	edited.Keywords = nil // an empty list in another form does not count as a change
 	require.False(t, Keep(&before, &edited))
 	require.Equal(t, before, edited)

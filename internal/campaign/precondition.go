@@ -22,10 +22,15 @@ func (s *Service) If(only Versions) *Service {
 	return &limited
 }
 
+// At reports whether the settings, status and review of c are those of a config version.
+func (c *Campaign) At(version int64) bool {
+	return c.SettingsVersion <= version && version <= c.ConfigVersion
+}
+
 // current checks the preconditions of s for c.
 func (s *Service) current(c *Campaign) error {
 	for _, only := range s.only {
-		if !slices.Contains(only, c.ConfigVersion) {
+		if !slices.ContainsFunc(only, c.At) {
 			return errs.New(
 				errs.PreconditionFailed,
 				"the campaign is in version %d, not in the one that you read: compare with the present state and "+

@@ -102,6 +102,9 @@ func (c *Campaign) readOwn(text string) bool {
 		c.DeliveryBound = &DeliveryBound{Bound(b.Value("reason").Text()), b.Value("cure").Text()}
 		b.End()
 	}
+	if f.Next("review_reason") {
+		c.Queued = Queued(in.Text())
+	}
 	c.ConfigVersion = f.Value("config_version").Whole()
 	c.CreatedAt = f.time("created_at")
 	c.UpdatedAt = f.time("updated_at")

@@ -42,13 +42,13 @@ func whole() Campaign {
 		PolicyViolations: []Violation{
 			{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"},
 		},
-		Reviewed: true, PagesOnly: true, Reach: Pages, DeliveryBound: Behind.Displayed(),
+		Reviewed: true, PagesOnly: true, Reach: Pages, DeliveryBound: Behind.Displayed(), Queued: QueuedBound,
 		Approved: &Creative{
 			Format: Image, Headline: "Before", Subtext: "As \"approved\"", CTALabel: "Buy", CTAURL: "https://a.example/",
 			MediaURL: "https://a.example/m", PosterURL: "https://a.example/p", LogoURL: "https://a.example/l",
 		},
 		Review:        &Review{Decision: "approved", Notes: "fine", ReviewerID: uuid.New(), At: at},
-		ConfigVersion: 123_456_789, CreatedAt: at, UpdatedAt: at.Add(time.Hour), SpentToday: 5, SpentTotal: 6_000_000,
+		ConfigVersion: 123_456_789, SettingsVersion: 7, CreatedAt: at, UpdatedAt: at.Add(time.Hour), SpentToday: 5, SpentTotal: 6_000_000,
 		Advertiser: account.Sponsor{Name: "Ex\"ample", Verified: true},
 		Standing: Standing{
 			Family: uuid.New(), Vote: 350_000, ClickRate: 1_250_000, ConvertRate: 90_000, Ceiling: 2_500_001,
@@ -73,7 +73,7 @@ func TestReadKnowsEveryField(t *testing.T) {
 	unreviewed := full
 	unreviewed.Review, unreviewed.TargetROAS, unreviewed.StartAt = nil, nil, nil
 	unreviewed.Advertiser, unreviewed.Approved, unreviewed.Reach = account.Sponsor{}, nil, ""
-	unreviewed.DeliveryBound = nil
+	unreviewed.DeliveryBound, unreviewed.Queued = nil, ""
 	silent := full
 	silent.Review = &Review{Decision: "rejected", At: full.CreatedAt}
 	family := full

@@ -167,7 +167,7 @@ func (s *Service) Copy(ctx context.Context, caller account.User, id uuid.UUID) (
 	c := from.Clone()
 	c.Name = copyName(c.Name)
 	c.CreditFunded, c.Review, c.ConfigVersion = false, nil, 0
-	c.Reviewed, c.Approved, c.Reach, c.DeliveryBound = false, nil, "", nil
+	c.Reviewed, c.Approved, c.Reach, c.DeliveryBound, c.Queued = false, nil, "", nil, ""
 	if c.Ended(s.deps.Now()) {
 		c.StartAt, c.EndAt = nil, nil
 	}
@@ -281,10 +281,13 @@ func (s *Service) Get(ctx context.Context, caller account.User, id uuid.UUID) (C
 	return s.reaching(c), nil
 }
 
-// reaching returns c with its reach and its bound. The version approved last is left out where the
-// current one delivers everywhere.
+// reaching returns c with its reach, its bound and its place in the review queue. The version
+// approved last is left out where the current one delivers everywhere.
 func (s *Service) reaching(c Campaign) Campaign {
 	c.DeliveryBound = c.Standing.Bound.Displayed()
+	if c.Queued == "" {
+		c.Queued = c.QueuedFor()
+	}
 	if s.deps.Unreviewed == "" {
 		return c
 	}
@@ -303,7 +306,6 @@ func (s *Service) List(ctx context.Context, caller account.User, f Filter) ([]Ca
 		}
 		f.AdvertiserID = caller.ID
 	}
-	f.Unreviewed = f.Waiting && s.deps.Unreviewed.restricts()
 	page, total, err := s.deps.Store.Campaigns(ctx, f)
 	for i := range page {
 		page[i] = s.reaching(page[i])
@@ -489,7 +491,7 @@ func (s *Service) Reinstate(ctx context.Context, caller account.User, id uuid.UU
 		if err := c.seen(d.Seen); err != nil {
 			return err
 		}
-		if c.Status != Rejected && !s.waits(c) {
+		if c.Status != Rejected && c.QueuedFor() == "" {
 			return wrongState(c.Status, Rejected, InReview)
 		}
 		if c.Review == nil && c.Status != Rejected || c.Review != nil && c.Review.Creative != s.judged(c) {
@@ -526,7 +528,7 @@ type Decision struct {
 // Decide records an administrator's review. An approval makes a campaign in review active and lets
 // exactly this version deliver despite any findings except those about unsafe links. A rejection
 // stops it. A live campaign stopped by the policy is reviewed like one in review and keeps its
-// status when approved. Any live version that no reviewer approved can be approved. It returns
+// status when approved. So is a live version that no reviewer approved. It returns
 // errs.InvalidState for others, errs.Conflict if it changed since the version that the
 // administrator saw, and errs.Forbidden if caller is not an administrator.
 func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID, in Decision) (Changed, error) {
@@ -544,8 +546,7 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 			return err
 		}
 		live := c.Status == Active || c.Status == Paused
-		fresh := in.Decision == decisionApproved && c.Unreviewed()
-		if !fresh && !s.waits(c) && !(live && in.Reported) {
+		if c.QueuedFor() == "" && !(live && in.Reported) {
 			return wrongState(c.Status, InReview)
 		}
 		s.judge(c, caller, in)
@@ -556,7 +557,7 @@ func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID,
 // seen returns errs.Conflict if c changed since version, which the caller saw; 0 accepts any
 // version.
 func (c *Campaign) seen(version int64) error {
-	if version != 0 && version != c.ConfigVersion {
+	if version != 0 && !c.At(version) {
 		return errs.New(errs.Conflict, "the campaign changed since you saw it; reload it")
 	}
 	return nil

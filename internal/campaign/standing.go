@@ -50,7 +50,7 @@ const (
 
 // CureOfBound is the way out of a bound.
 const CureOfBound = "pay per impression, repair the conversion key (reports of conversions that are refused or never " +
-	"sent), or ask for a review"
+	"sent), or ask for a review (until a person approves it, it waits in the operator's review queue)"
 
 // DeliveryBound is a bound as owners see it.
 type DeliveryBound struct {

@@ -13,12 +13,12 @@ import (
 type Filter struct {
 	AdvertiserID uuid.UUID // nil UUID: every advertiser
 	Status       Status
-	// Waiting selects only campaigns that need a reviewer: in review, live and stopped by the
-	// policy, or live with undecided reports of readers that count (adreport). With Unreviewed it
-	// also selects those of [Campaign.Unreviewed].
-	Waiting, Unreviewed bool
-	Limit               int // 1 to 500
-	Offset              int
+	// Waiting selects only the review queue: campaigns with a [Queued], with it set. Queued selects
+	// those with one reason, empty all.
+	Waiting bool
+	Queued  Queued
+	Limit   int // 1 to 500
+	Offset  int
 }
 
 // NewCampaign is the input of [Store.CreateCampaign].
@@ -41,7 +41,10 @@ type NewCampaign struct {
 type Store interface {
 	CreateCampaign(ctx context.Context, n NewCampaign) (Campaign, error)
 	Campaign(ctx context.Context, id uuid.UUID) (Campaign, error)
-	// Campaigns returns a page, newest first, and the total number of matches.
+	// Campaigns returns a page, newest first, and the total number of matches. The review queue
+	// begins with the pending campaigns. Among these, and among the live ones, those with money come
+	// first, then bound ones, then those with more money: the balance of the advertiser, or the
+	// Credits left of one that they fund. So no number of accounts without a balance hides others.
 	Campaigns(ctx context.Context, f Filter) (page []Campaign, total int, err error)
 	// Record returns the record of a campaign's advertiser, zero for an unknown campaign.
 	Record(ctx context.Context, campaignID uuid.UUID) (Record, error)

@@ -148,10 +148,35 @@ func (r *Review) same(other *Review) bool {
 	return r == other || r != nil && other != nil && *r == *other
 }
 
-// waits reports whether c is in the review queue: it waits for a reviewer, or is live and
-// unreviewed where that restricts its delivery.
-func (s *Service) waits(c *Campaign) bool {
-	return c.Waits() || s.deps.Unreviewed.restricts() && c.Unreviewed()
+// Queued is the reason why a campaign is in the review queue.
+type Queued string
+
+// The reasons.
+const (
+	// QueuedPending: it is in review, live with a finding that an approval clears, or live with
+	// undecided reports of readers that count (adreport).
+	QueuedPending Queued = "pending"
+	// QueuedBound: it is live, no reviewer has approved this version, and it has a [Bound].
+	QueuedBound Queued = "bound"
+	// QueuedUnreviewed: it is live, and no reviewer has approved this version.
+	QueuedUnreviewed Queued = "unreviewed"
+)
+
+// Known reports whether q is one of the reasons.
+func (q Queued) Known() bool { return q == QueuedPending || q == QueuedBound || q == QueuedUnreviewed }
+
+// QueuedFor returns why c is in the review queue, regardless of reports of readers; empty if it is
+// not.
+func (c *Campaign) QueuedFor() Queued {
+	switch {
+	case c.Waits():
+		return QueuedPending
+	case !c.Unreviewed():
+		return ""
+	case c.Standing.Bound != "":
+		return QueuedBound
+	}
+	return QueuedUnreviewed
 }
 
 // Unreviewed reports whether c is live with a version that no reviewer has approved.

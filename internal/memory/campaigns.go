@@ -93,7 +93,7 @@ func (s *Store) Campaign(_ context.Context, id uuid.UUID) (campaign.Campaign, er
 	return s.heldCampaign(k), nil
 }
 
-// Campaigns returns a page, newest first, with the count of all matches.
+// Campaigns returns a page with the count of all matches.
 func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
 	limit, offset := f.Page()
 	s.mu.Lock()
@@ -102,15 +102,13 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 	if f.AdvertiserID != uuid.Nil {
 		list = s.owned[f.AdvertiserID]
 	}
-	var reported map[uuid.UUID]bool
 	if f.Waiting {
-		reported = s.reported()
+		page, total := s.queue(list, f)
+		return page[min(offset, total):min(offset+limit, total)], total, nil
 	}
 	page, total := []campaign.Campaign{}, 0
 	for _, k := range slices.Backward(list) {
-		live := k.Status == campaign.Active || k.Status == campaign.Paused
-		queued := k.Waits() || live && reported[k.ID] || f.Unreviewed && k.Unreviewed()
-		if f.Status != "" && k.Status != f.Status || f.Waiting && !queued {
+		if f.Status != "" && k.Status != f.Status {
 			continue
 		}
 		if total >= offset && len(page) < limit {
@@ -119,6 +117,43 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 		total++
 	}
 	return page, total, nil
+}
+
+// queue returns the review queue in its order. The caller holds s.mu.
+func (s *Store) queue(list []*stored, f campaign.Filter) (queue []campaign.Campaign, total int) {
+	queue = []campaign.Campaign{}
+	reported, cash := s.reported(), map[uuid.UUID]int64{}
+	for _, k := range slices.Backward(list) {
+		reason := k.QueuedFor()
+		if (k.Status == campaign.Active || k.Status == campaign.Paused) && reported[k.ID] {
+			reason = campaign.QueuedPending
+		}
+		if reason == "" || f.Status != "" && k.Status != f.Status || f.Queued != "" && reason != f.Queued {
+			continue
+		}
+		c := s.heldCampaign(k)
+		c.Queued = reason
+		queue = append(queue, c)
+		cash[c.ID] = max(0, s.ledger.balances[side{ledger.AdvertiserCash(c.AdvertiserID), ledger.USD}])
+	}
+	first := func(a, b bool) int {
+		switch {
+		case a == b:
+			return 0
+		case a:
+			return -1
+		}
+		return 1
+	}
+	slices.SortStableFunc(queue, func(a, b campaign.Campaign) int {
+		return cmp.Or(
+			first(a.Queued == campaign.QueuedPending, b.Queued == campaign.QueuedPending),
+			first(cash[a.ID] > 0, cash[b.ID] > 0),
+			first(a.Queued == campaign.QueuedBound, b.Queued == campaign.QueuedBound),
+			cmp.Compare(cash[b.ID], cash[a.ID]),
+		)
+	})
+	return queue, len(queue)
 }
 
 // Record returns the history of the advertiser of a campaign, from all of its campaigns.
@@ -198,7 +233,7 @@ func (s *Store) UpdateCampaign(
 // caller holds s.mu.
 func (s *Store) keep(k *stored, before *campaign.Campaign, after campaign.Campaign) {
 	s.head++
-	after.ConfigVersion = s.head
+	after.ConfigVersion, after.SettingsVersion = s.head, s.head
 	k.Campaign = after
 	if k.highest == nil {
 		k.highest = make(map[campaign.BillingModel]money.Micros)

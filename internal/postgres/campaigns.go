@@ -32,7 +32,7 @@ const (
 		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids,
 			c.categories, c.exclude_contexts, c.sensitive_contexts, c.trades,
 		c.family_id, c.vote, c.click_rate, c.convert_rate, c.ceiling, c.bound,
-		c.policy_violations, c.review, c.reviewed, c.approved_creative, c.config_version, c.created_at, c.updated_at,
+		c.policy_violations, c.review, c.reviewed, c.approved_creative, c.config_version, c.settings_version, c.created_at, c.updated_at,
 		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''),
 			coalesce(a.name_verified, false)
 		FROM campaign c
@@ -48,6 +48,16 @@ const (
 
 	orderNewestFirst = ` ORDER BY c.created_at DESC, c.id DESC LIMIT $1 OFFSET $2`
 	countCampaigns   = `SELECT count(*) FROM campaign c`
+
+	// A page of the review queue; the order is that of [campaign.Store].
+	selectQueue = `SELECT q.id, q.queued FROM (SELECT c.id, c.created_at, ` + queued + ` AS queued,
+			CASE WHEN c.credit_funded THEN greatest(0, c.total_budget - coalesce(t.spent - t.refunded, 0))
+				ELSE greatest(0, coalesce(b.amount, 0)) END AS money
+		FROM campaign c LEFT JOIN campaign_total t ON t.campaign_id = c.id
+		LEFT JOIN balance b ON b.account = 'advertiser:' || c.advertiser_id::text AND b.asset = 'USD'`
+	orderQueue = `) q ORDER BY q.queued = 'pending' DESC, q.money > 0 DESC, q.queued = 'bound' DESC, q.money DESC,
+		q.created_at DESC, q.id DESC LIMIT $1 OFFSET $2`
+	selectQueued = selectCampaigns + ` WHERE c.id = ANY($1) ORDER BY array_position($1, c.id)`
 
 	selectHead    = `SELECT version FROM config_head`
 	selectChanged = selectCampaigns + ` WHERE c.config_version > $1 ORDER BY c.config_version LIMIT $2`
@@ -73,7 +83,8 @@ const (
 		target_intent_tokens, target_keywords, target_active_tools, target_host_apps,
 		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids, categories,
 			exclude_contexts, sensitive_contexts, trades,
-		policy_violations, review, reviewed, approved_creative, config_version, created_at, updated_at, targeting_size)
+		policy_violations, review, reviewed, approved_creative, config_version, settings_version, created_at, updated_at,
+			targeting_size)
 		VALUES (@id, @advertiser_id, @name, @status,
 		@format, @headline, @subtext, @media_url, @poster_url, @logo_url, @cta_label, @cta_url, @skippable_after_sec,
 		@billing_model, @billing_event, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas,
@@ -82,8 +93,8 @@ const (
 		@target_intent_tokens, @target_keywords, @target_active_tools, @target_host_apps,
 		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids, @categories,
 			@exclude_contexts, @sensitive_contexts, @trades,
-		@policy_violations, @review, @reviewed, @approved_creative, @config_version, @created_at, @updated_at,
-			@targeting_size)`
+		@policy_violations, @review, @reviewed, @approved_creative, @config_version, @config_version, @created_at,
+			@updated_at, @targeting_size)`
 
 	updateCampaign = `UPDATE campaign SET name = @name, status = @status,
 		format = @format, headline = @headline, subtext = @subtext, media_url = @media_url, poster_url = @poster_url,
@@ -103,7 +114,8 @@ const (
 			categories = @categories,
 		exclude_contexts = @exclude_contexts, sensitive_contexts = @sensitive_contexts, trades = @trades,
 		policy_violations = @policy_violations, review = @review, reviewed = @reviewed,
-			approved_creative = @approved_creative, config_version = @config_version, updated_at = @updated_at, targeting_size = @targeting_size
+			approved_creative = @approved_creative, config_version = @config_version, settings_version = @config_version,
+			updated_at = @updated_at, targeting_size = @targeting_size
 		WHERE id = @id`
 
 	// waiting is [campaign.Campaign.Waits]; campaign_waiting indexes the second half.
@@ -114,6 +126,10 @@ const (
 
 	// unreviewed is [campaign.Campaign.Unreviewed]; campaign_unreviewed indexes it.
 	unreviewed = `(c.status IN ('active', 'paused') AND NOT c.reviewed)`
+
+	// queued is [campaign.Campaign.QueuedFor] with reports of readers.
+	queued = `CASE WHEN ` + waiting + ` OR ` + reported + ` THEN 'pending'
+		WHEN ` + unreviewed + ` AND c.bound <> '' THEN 'bound' WHEN ` + unreviewed + ` THEN 'unreviewed' ELSE '' END`
 
 	// targetingSize is [campaign.Campaign.TargetingSize] for rows not yet written by this build.
 	targetingSize = `(SELECT coalesce(sum(octet_length(v) + 1), 0)
@@ -226,7 +242,7 @@ func (s *Store) Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, 
 	return readCampaign(ctx, s.pool, selectCampaign, id)
 }
 
-// Campaigns returns a page, newest first, with the count of all matches.
+// Campaigns returns a page with the count of all matches.
 func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
 	limit, offset := f.Page()
 	if f.Waiting {
@@ -240,8 +256,35 @@ func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Ca
 		return nil, 0, failure("count campaigns", err)
 	}
 	where, args = conditions(f, []any{limit, offset})
+	if f.Waiting {
+		page, err := s.queue(ctx, selectQueue+where+orderQueue, args)
+		return page, total, err
+	}
 	page, err := readCampaigns(ctx, s.pool, selectCampaigns+where+orderNewestFirst, args...)
 	return page, total, err
+}
+
+// queue returns a page of the review queue.
+func (s *Store) queue(ctx context.Context, sql string, args []any) ([]campaign.Campaign, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, failure("read the review queue", err)
+	}
+	var ids []uuid.UUID
+	reasons := map[uuid.UUID]campaign.Queued{}
+	var id uuid.UUID
+	var reason campaign.Queued
+	if _, err := pgx.ForEachRow(rows, []any{&id, &reason}, func() error {
+		ids, reasons[id] = append(ids, id), reason
+		return nil
+	}); err != nil {
+		return nil, failure("read the review queue", err)
+	}
+	page, err := readCampaigns(ctx, s.pool, selectQueued, ids)
+	for i := range page {
+		page[i].Queued = reasons[page[i].ID]
+	}
+	return page, err
 }
 
 // conditions returns the WHERE clause of f, and args with its values appended. Only set fields
@@ -257,11 +300,11 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 		parts = append(parts, fmt.Sprintf("c.status = $%d", len(args)))
 	}
 	if f.Waiting {
-		queue := waiting + " OR " + reported
-		if f.Unreviewed {
-			queue += " OR " + unreviewed
-		}
-		parts = append(parts, "("+queue+")")
+		parts = append(parts, "("+waiting+" OR "+reported+" OR "+unreviewed+")")
+	}
+	if f.Waiting && f.Queued != "" {
+		args = append(args, f.Queued)
+		parts = append(parts, fmt.Sprintf("%s = $%d", queued, len(args)))
 	}
 	if len(parts) == 0 {
 		return "", args
@@ -326,9 +369,11 @@ func (s *Store) UpdateCampaign(
 // stampVersion gives c the next config version and its time. Every other campaign change waits from
 // here until the transaction ends.
 func stampVersion(ctx context.Context, tx pgx.Tx, c *campaign.Campaign) error {
-	return tx.QueryRow(ctx, nextVersion, c.AdvertiserID).Scan(
+	err := tx.QueryRow(ctx, nextVersion, c.AdvertiserID).Scan(
 		&c.ConfigVersion, &c.UpdatedAt, &c.Advertiser.Name, &c.Advertiser.Verified,
 	)
+	c.SettingsVersion = c.ConfigVersion
+	return err
 }
 
 // change is a campaign to be written by sql; at is the time of its change of state.
@@ -467,8 +512,8 @@ func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
 		&c.Languages, &c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades,
 		&c.Standing.Family, &c.Standing.Vote, &c.Standing.ClickRate, &c.Standing.ConvertRate, &c.Standing.Ceiling,
 		&c.Standing.Bound,
-		&violations, &review, &c.Reviewed, &approved, &c.ConfigVersion, &c.CreatedAt, &c.UpdatedAt, &c.SpentToday,
-		&c.SpentTotal,
+		&violations, &review, &c.Reviewed, &approved, &c.ConfigVersion, &c.SettingsVersion, &c.CreatedAt, &c.UpdatedAt,
+		&c.SpentToday, &c.SpentTotal,
 		&c.Advertiser.Name, &c.Advertiser.Verified)
 	if err != nil {
 		return c, err

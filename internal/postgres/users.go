@@ -49,7 +49,8 @@ const (
 	nextVersions = `UPDATE config_head SET version = version + $1 RETURNING version, clock_timestamp()`
 
 	// The highest version is the head, which no other transaction raises meanwhile.
-	holdOwned = `UPDATE campaign c SET config_version = $2::bigint - cardinality($1::uuid[]) + o.n, updated_at = $3,
+	holdOwned = `UPDATE campaign c SET config_version = $2::bigint - cardinality($1::uuid[]) + o.n,
+		settings_version = $2::bigint - cardinality($1::uuid[]) + o.n, updated_at = $3,
 		policy_violations = coalesce((SELECT jsonb_agg(v) FROM jsonb_array_elements(c.policy_violations) v
 			WHERE v->>'rule' <> $4), '[]') || $5::jsonb
 		FROM unnest($1::uuid[]) WITH ORDINALITY AS o (id, n) WHERE c.id = o.id`

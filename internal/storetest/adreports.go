@@ -36,7 +36,7 @@ func suspendedAdvertiserPays(t *testing.T, l Ledger) {
 // reportedWait returns the campaigns that wait for a reviewer.
 func reportedWait(t *testing.T, l Ledger) []uuid.UUID {
 	t.Helper()
-	page, total, err := l.Stores.Campaigns.Campaigns(t.Context(), campaign.Filter{Waiting: true})
+	page, total, err := l.Stores.Campaigns.Campaigns(t.Context(), campaign.Filter{Waiting: true, Queued: campaign.QueuedPending})
 	require.NoError(t, err)
 	require.Len(t, page, total)
 	return ids(page)

@@ -32,7 +32,7 @@ var campaignCases = []testCase{
 		require.False(t, created.CreatedAt.IsZero())
 		require.Equal(t, created.CreatedAt, created.UpdatedAt)
 		want := NewCampaign(t, u.ID)
-		want.ID, want.Status, want.ConfigVersion = n.ID, campaign.Draft, FirstHead+1
+		want.ID, want.Status, want.ConfigVersion, want.SettingsVersion = n.ID, campaign.Draft, FirstHead+1, FirstHead+1
 		want.CreatedAt, want.UpdatedAt = created.CreatedAt, created.CreatedAt
 		require.Equal(t, want, created)
 		require.Equal(t, want, get(t, s, n.ID))
@@ -165,7 +165,7 @@ var campaignCases = []testCase{
 		})
 		require.NoError(t, err)
 		require.False(t, got.UpdatedAt.Before(c.UpdatedAt))
-		want.ConfigVersion, want.UpdatedAt = FirstHead+2, got.UpdatedAt
+		want.ConfigVersion, want.SettingsVersion, want.UpdatedAt = FirstHead+2, FirstHead+2, got.UpdatedAt
 		require.Equal(t, want, got)
 		require.Equal(t, want, get(t, s, c.ID))
 	}},
@@ -440,14 +440,13 @@ func unreviewedCase(t *testing.T, s Stores) {
 		}
 	}
 	require.Len(t, want, 2)
-	for _, f := range []campaign.Filter{{Waiting: true}, {Waiting: true, Unreviewed: true}} {
-		page, _, err := s.Campaigns.Campaigns(t.Context(), f)
-		require.NoError(t, err)
-		if !f.Unreviewed {
-			require.Empty(t, page)
-			continue
-		}
-		require.ElementsMatch(t, want, ids(page))
+	page, total, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{Waiting: true})
+	require.NoError(t, err)
+	require.ElementsMatch(t, want, ids(page))
+	require.Equal(t, len(want), total)
+	for _, c := range page {
+		require.Equal(t, campaign.QueuedUnreviewed, c.Queued)
+		require.Empty(t, get(t, s, c.ID).Queued, "it is not stored")
 	}
 }
 
@@ -471,10 +470,22 @@ func waitingCase(t *testing.T, s Stores) {
 		}
 	}
 	require.Len(t, want, 3+1+1)
-	page, total, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{Waiting: true})
+	page, _, err := s.Campaigns.Campaigns(t.Context(), campaign.Filter{Waiting: true})
+	require.NoError(t, err)
+	var pending []uuid.UUID
+	for _, c := range page {
+		if c.Queued == campaign.QueuedPending {
+			pending = append(pending, c.ID)
+		}
+	}
+	require.ElementsMatch(t, want, pending)
+	require.Equal(t, pending, ids(page[:len(want)]), "the pending ones come first")
+	only, total, err := s.Campaigns.Campaigns(
+		t.Context(), campaign.Filter{Waiting: true, Queued: campaign.QueuedPending, Limit: 1, Offset: 1},
+	)
 	require.NoError(t, err)
 	require.Equal(t, len(want), total)
-	require.ElementsMatch(t, want, ids(page))
+	require.Equal(t, pending[1:2], ids(only))
 }
 
 func listCase(t *testing.T, s Stores) {
@@ -708,3 +719,86 @@ func ids(list []campaign.Campaign) []uuid.UUID {
 type silent struct{}
 
 func (silent) Announce(context.Context, campaign.Campaign) (bool, error) { return true, nil }
+
+// queueOfReviewers: of pending campaigns, and after them of live ones, those of advertisers with
+// money come first, then bound ones. A thousand free accounts do not move them.
+func queueOfReviewers(t *testing.T, l Ledger) {
+	store, ok := l.Campaigns.(Standings)
+	require.True(t, ok)
+	pays := func(amount money.Micros) uuid.UUID {
+		u := AddUser(t, l.Stores)
+		if amount > 0 {
+			require.NoError(t, l.Deposit(t.Context(), u.ID, amount))
+		}
+		return u.ID
+	}
+	add := func(owner uuid.UUID, status campaign.Status, bound campaign.Bound) uuid.UUID {
+		fresh := NewCampaign(t, owner)
+		fresh.PolicyViolations = nil
+		c, err := l.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{
+			Campaign: fresh, Admit: func(bool) campaign.Status { return status },
+		})
+		require.NoError(t, err)
+		if bound != "" {
+			require.NoError(t, store.KeepStandings(t.Context(), []campaign.StandingChange{
+				{CampaignID: c.ID, Seen: c.ConfigVersion, Standing: campaign.Standing{Bound: bound}},
+			}))
+		}
+		return c.ID
+	}
+	rich, poor, none := pays(9*money.USD), pays(money.USD), pays(0)
+	want := []uuid.UUID{
+		add(poor, campaign.InReview, ""), add(none, campaign.InReview, campaign.Behind),
+		add(rich, campaign.Paused, campaign.Behind), add(poor, campaign.Active, campaign.Unproven),
+		add(rich, campaign.Active, ""), add(poor, campaign.Active, ""),
+		add(none, campaign.Active, campaign.Unproven),
+	}
+	reasons := []campaign.Queued{
+		campaign.QueuedPending, campaign.QueuedPending, campaign.QueuedBound, campaign.QueuedBound,
+		campaign.QueuedUnreviewed, campaign.QueuedUnreviewed, campaign.QueuedBound,
+	}
+	add(rich, campaign.Draft, "")
+	add(rich, campaign.Rejected, campaign.Unproven)
+	reviewed := add(rich, campaign.Active, campaign.Unproven)
+	_, err := l.Campaigns.UpdateCampaign(t.Context(), reviewed, func(c *campaign.Campaign) error {
+		c.Reviewed = true
+		return nil
+	})
+	require.NoError(t, err)
+	free := []uuid.UUID{}
+	for range 5 {
+		free = append(free, add(pays(0), campaign.Active, ""))
+	}
+
+	page := func(f campaign.Filter) (list []campaign.Campaign, total int) {
+		f.Waiting = true
+		list, total, err := l.Campaigns.Campaigns(t.Context(), f)
+		require.NoError(t, err)
+		return list, total
+	}
+	list, total := page(campaign.Filter{})
+	all := ids(list)
+	require.Equal(t, want, all[:len(want)])
+	require.ElementsMatch(t, free, all[len(want):])
+	require.Equal(t, len(all), total)
+	for i, reason := range reasons {
+		require.Equal(t, reason, list[i].Queued, i)
+		stored := get(t, l.Stores, list[i].ID)
+		stored.Queued = reason
+		require.Equal(t, stored, list[i])
+	}
+	for offset := range all {
+		list, total := page(campaign.Filter{Limit: 2, Offset: offset})
+		require.Equal(t, all[offset:min(len(all), offset+2)], ids(list))
+		require.Equal(t, len(all), total)
+	}
+	list, total = page(campaign.Filter{Queued: campaign.QueuedBound, Limit: 2, Offset: 1})
+	require.Equal(t, []uuid.UUID{want[3], want[6]}, ids(list))
+	require.Equal(t, 3, total)
+	list, _ = page(campaign.Filter{AdvertiserID: poor})
+	require.Equal(t, []uuid.UUID{want[0], want[3], want[5]}, ids(list))
+	list, total = page(campaign.Filter{Offset: len(all)})
+	require.NotNil(t, list)
+	require.Empty(t, list)
+	require.Equal(t, len(all), total)
+}

@@ -38,6 +38,7 @@ var releaseCases = []ledgerCase{
 	{"DearerValueBuysNoMore", dearerValue},
 	{"MeanCharge", meanCharge},
 	{"ChargesOfVotes", chargesOfVotes},
+	{"QueueOfReviewers", queueOfReviewers},
 	{"ColludingAccounts1", colludingAccounts(1)},
 	{"ColludingAccounts2", colludingAccounts(2)},
 	{"ColludingAccounts3", colludingAccounts(3)},

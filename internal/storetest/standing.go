@@ -50,6 +50,8 @@ func standingCase(t *testing.T, s Stores) {
 	got := get(t, s, c.ID)
 	require.Equal(t, want, got.Standing)
 	require.Greater(t, got.ConfigVersion, c.ConfigVersion)
+	require.Equal(t, c.SettingsVersion, got.SettingsVersion, "no person changed it")
+	require.True(t, got.At(c.ConfigVersion) && got.At(got.ConfigVersion))
 	changed, head, err := s.Changes.ChangedCampaigns(t.Context(), c.ConfigVersion, 100)
 	require.NoError(t, err)
 	require.Equal(t, got.ConfigVersion, head)
@@ -63,6 +65,8 @@ func standingCase(t *testing.T, s Stores) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, want, named.Standing, "no edit sets it")
+	require.Equal(t, named.ConfigVersion, named.SettingsVersion)
+	require.False(t, named.At(got.ConfigVersion) || named.At(c.ConfigVersion))
 	same, err := s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
 		e.Standing = campaign.Standing{}
 		return nil

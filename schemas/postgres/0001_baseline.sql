@@ -280,6 +280,7 @@ CREATE TABLE campaign (
     convert_rate bigint NOT NULL DEFAULT 0 CHECK (convert_rate >= 0),
     ceiling      bigint NOT NULL DEFAULT 0 CHECK (ceiling >= 0), -- value of 1,000 impressions; 0: no limit
     bound        text   COLLATE "C" NOT NULL DEFAULT '' CHECK (bound IN ('', 'unproven', 'behind')),
+    settings_version bigint NOT NULL DEFAULT 0, -- config_version of the last change of what people set
 
     CONSTRAINT campaign_dates CHECK (end_at > start_at),
     CONSTRAINT campaign_paid_on_view CHECK (billing_event = 'impression' OR billing_model = 'cpm')

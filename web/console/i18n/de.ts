@@ -181,7 +181,7 @@ export const de: Messages = {
       'Sie läuft in weniger als einem Hundertstel ihrer Auktionen: Die Anzeigen dieses Kontos haben verbraucht, was vor einem ersten abgerechneten Klick oder einer Conversion erlaubt ist.',
     behind:
       'Sie läuft in weniger als einem Hundertstel ihrer Auktionen: Weit weniger Klicks oder Conversions wurden abgerechnet, als ihre Anzeigen erwarten lassen.',
-    cure: 'Zahlen Sie pro Impression, reparieren Sie den Conversion-Schlüssel, oder bitten Sie um eine Prüfung.',
+    cure: 'Zahlen Sie pro Impression, reparieren Sie den Conversion-Schlüssel, oder bitten Sie um eine Prüfung: Bis ein Mensch sie genehmigt, wartet die Kampagne in der Prüfliste.',
   },
   reach: {
     pages:
@@ -420,12 +420,12 @@ export const de: Messages = {
   stepClick: 'Verlinken Sie die Anzeige unverändert auf click_url (MCP: tracking.click).',
   stepLabel: 'Kennzeichnen Sie sie als Anzeige.',
   reviewLead:
-    'Kampagnen, die die Richtlinie angehalten hat, und Kampagnen von Konten ohne Vorgeschichte.',
+    'Kampagnen, die auf eine Entscheidung warten, dann laufende, die noch kein Mensch genehmigt hat, die mit Guthaben zuerst.',
   nothingWaits: 'Nichts zu prüfen',
   nothingWaitsHelp:
     'Neue Kampagnen erscheinen hier, wenn die Richtlinie etwas findet oder wenn sie ' +
-    'nicht die ersten eines Kontos sind.',
-  waiting: (n) => `${n} in Prüfung`,
+    'nicht die ersten eines Kontos sind. Laufende folgen, bis ein Mensch sie genehmigt.',
+  waiting: (n) => `${n} zu prüfen`,
   noViolations: 'Die Richtlinie hat nichts gefunden. Ein Mensch entscheidet.',
   approve: 'Genehmigen',
   reject: 'Ablehnen',

@@ -175,7 +175,7 @@ export const en = {
       'It shows in less than a hundredth of its auctions: the ads of this account’s campaigns used up what they may before a first charged click or conversion.',
     behind:
       'It shows in less than a hundredth of its auctions: far fewer clicks or conversions were charged than its ads let expect.',
-    cure: 'Pay per impression, repair the conversion key, or ask for a review.',
+    cure: 'Pay per impression, repair the conversion key, or ask for a review: until a person approves it, it waits in the review queue.',
   },
   reach: {
     pages:
@@ -403,12 +403,13 @@ export const en = {
   stepImpression: 'Fetch impression_url (MCP: tracking.impression) when a person sees the ad.',
   stepClick: 'Link the ad to click_url (MCP: tracking.click) unchanged.',
   stepLabel: 'Label the ad as sponsored.',
-  reviewLead: 'Campaigns held by the policy, and campaigns of accounts without history.',
+  reviewLead:
+    'Campaigns that wait for a decision, then live ones that no person has approved, with the funded ones first.',
   nothingWaits: 'Nothing to review',
   nothingWaitsHelp:
     'New campaigns appear here when the policy finds something, or when they are not ' +
-    'the first of an account.',
-  waiting: (n: number) => `${n} in review`,
+    'the first of an account. Live campaigns follow until a person approves them.',
+  waiting: (n: number) => `${n} to review`,
   noViolations: 'The policy found nothing. A person decides.',
   approve: 'Approve',
   reject: 'Reject',

@@ -238,6 +238,9 @@ function Queue({
                   onClick={() => setAt(w.id)}
                 >
                   {title(w)}
+                  {(w.review_reason === 'bound' || w.review_reason === 'unreviewed') && (
+                    <span class="note"> · {a().liveIn[w.review_reason]}</span>
+                  )}
                   {reported.has(w.id) && (
                     <span class="note"> · {a().reportsN(reported.get(w.id)!.counted)}</span>
                   )}
@@ -270,6 +273,7 @@ function Queue({
             ) : (
               <p>{t().noViolations}</p>
             )}
+            {c.delivery_bound && <p data-part="bound">{t().bound[c.delivery_bound.reason]}</p>}
             {c.status === 'active' && c.delivers === 'pages' && (
               <p data-part="reach">{t().reach.pages}</p>
             )}
