@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-2CIFT7NT.js";import"./chunk-VD77DDWV.js";import"./chunk-HLCSYPJM.js";import"./chunk-OYS65VKT.js";import"./chunk-AWJUVA2Z.js";import"./chunk-SZYFR336.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
