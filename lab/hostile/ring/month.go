@@ -3,6 +3,7 @@ package ring
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -362,15 +363,18 @@ func (m *month) settle(ctx context.Context) error {
 	m.offset = next
 	var effects ledger.Effects
 	if err := m.store.InTx(ctx, func(tx ledger.Tx) (err error) {
-		effects, err = ledger.Settle(ctx, tx, &b, nil)
+		effects, err = ledger.Settle(ctx, tx, &b, decoded)
 		return err
 	}); err != nil {
 		return err
 	}
 	rows := make([]report.Row, 0, len(m.batch))
-	for _, applied := range effects.Applied {
+	for n, applied := range effects.Applied {
 		for i, outcome := range applied.Outcomes {
-			e := &m.batch[applied.First-b.Runs[0].First+int64(i)].Event
+			if outcome.Verdict == ledger.VerdictEarly {
+				continue
+			}
+			e := &b.Runs[n].Records[i].Event
 			m.count(e, outcome)
 			rows = append(rows, report.Row{
 				EventID: m.id(), ReceivedAt: e.ReceivedAt, Type: e.Type, Verdict: outcome.Verdict, Price: e.Price,
@@ -382,6 +386,15 @@ func (m *month) settle(ctx context.Context) error {
 	}
 	m.batch = m.batch[:0]
 	return m.reports.Insert(ctx, fmt.Sprint(next), rows)
+}
+
+// decoded returns the record of an act that waited for a decision.
+func decoded(value []byte, written time.Time) ledger.Record {
+	r := ledger.Record{Raw: value, Written: written}
+	if err := json.Unmarshal(value, &r.Event); err != nil {
+		r.Problem = err.Error()
+	}
+	return r
 }
 
 // method returns the integration method of an event's publisher.
