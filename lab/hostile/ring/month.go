@@ -32,9 +32,10 @@ import (
 )
 
 const (
-	ticks       = 48        // of a day: events are settled, and all rules are applied
-	warmUp      = 2 * ticks // the network before the ring
-	perTick     = 60        // requests of honest publishers
+	ticks       = 48                  // of a day: events are settled, and all rules are applied
+	warmUp      = 2 * ticks           // traffic before the ring
+	age         = 40 * 24 * time.Hour // of the honest accounts before that
+	perTick     = 60                  // requests of honest publishers
 	creditValue = 5_000
 	// The usual rates of clicks and of conversions after clicks.
 	clickRate, convertRate = 0.0173, 0.0346
@@ -150,6 +151,7 @@ func (m *month) populate(ctx context.Context) (err error) {
 		}
 		m.publishers = append(m.publishers, p)
 	}
+	m.now = m.now.Add(age)
 	for range warmUp {
 		if err := m.tick(ctx); err != nil {
 			return err
@@ -205,7 +207,7 @@ func (m *month) account(ctx context.Context, email string) (person, error) {
 	m.now = m.now.Add(time.Second)
 	u := account.User{
 		ID: m.id(), DeveloperID: m.id(), Email: email, PasswordHash: "x", Role: account.RoleAdvertiser, TokenVersion: 1,
-		CreatedAt: m.now,
+		CreatedAt: m.now, Mailbox: family.Providers{}.Mailbox(email),
 	}
 	return person{u.ID, u.DeveloperID}, m.store.CreateUser(ctx, u)
 }
