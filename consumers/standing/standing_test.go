@@ -21,6 +21,7 @@ import (
 	"adnet/internal/owed"
 	"adnet/internal/report"
 	"adnet/internal/standing"
+	"adnet/internal/traffic"
 )
 
 // placed are events of a campaign at a publisher.
@@ -121,6 +122,21 @@ func (w *world) placed(q report.Query) (result report.Result, err error) {
 	return result, nil
 }
 
+func (w *world) PublisherCounts(
+	_ context.Context, since day.Day, developers []uuid.UUID,
+) (list []traffic.AdCount, err error) {
+	w.readings++
+	for _, e := range w.places {
+		if e.at >= since && slices.Contains(developers, e.developer) {
+			list = append(list, traffic.AdCount{
+				CampaignID: e.campaign, DeveloperID: e.developer, Impressions: e.counts.Impressions,
+				Clicks: e.counts.Clicks, Conversions: e.counts.Conversions,
+			})
+		}
+	}
+	return list, nil
+}
+
 // place adds events of a campaign at a publisher on a day.
 func (w *world) place(d day.Day, c campaign.Campaign, publisher account.User, counts report.Counts) {
 	w.places = append(w.places, placed{d, c.AdvertiserID, c.ID, publisher.DeveloperID, counts})
@@ -149,7 +165,7 @@ func newWorld(t *testing.T) (*world, *Standings) {
 // process returns another process on the same store.
 func (w *world) process() *Standings {
 	return New(Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Store: w, Families: w,
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Ads: w, Store: w, Families: w,
 		Judge: func(in owed.Input) map[uuid.UUID]owed.Result {
 			w.judged = in
 			return w.results

@@ -104,8 +104,8 @@ func newMonth(s Strategy, rng *rand.Rand) *month {
 func (m *month) populate(ctx context.Context) (err error) {
 	clock, quiet := func() time.Time { return m.now }, slog.New(slog.DiscardHandler)
 	m.standings = standing.New(standing.Deps{
-		Log: quiet, Metrics: prometheus.NewRegistry(), Source: m.reports, Store: m.store, Families: m.store,
-		Judge: owed.Judge, Now: clock,
+		Log: quiet, Metrics: prometheus.NewRegistry(), Source: m.reports, Ads: m.reports, Store: m.store,
+		Families: m.store, Judge: owed.Judge, Now: clock,
 	})
 	if m.releaser, err = credit.New(
 		credit.Config{Hold: 24 * time.Hour, LongHold: 24 * time.Hour, Value: creditValue},
