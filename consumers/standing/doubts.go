@@ -24,8 +24,8 @@ type doubts struct {
 	of     map[uuid.UUID]owed.Doubted // by campaign
 }
 
-// read brings the counters up to date: after a change of the cases, and every hour, as further acts
-// at these publishers wait. Publishers of the advertiser's own family are left out, as none of their
+// read brings the counters up to date: after a change of the cases, and every hour, as acts at these
+// publishers wait. Publishers of the advertiser's own family are left out, as none of their
 // acts count. Errors: those of the store and the source; the next call reads again.
 func (d *doubts) read(ctx context.Context, now time.Time, of relations) error {
 	open, err := d.store.OpenActCases(ctx)

@@ -66,7 +66,7 @@ func Strategies() []Strategy {
 		},
 		{
 			Name: "ages two weeks, as one family", Families: 1, Advertisers: 3, Publishers: 3, Billing: "cpc",
-			Bid: money.USD / 3, Clicks: 2, Own: 0.3, Spends: true, Age: 14, Reviewed: true,
+			Bid: money.USD / 3, Clicks: 2, Own: 0.3, Foreign: 0.3, Spends: true, Age: 14, Reviewed: true,
 		},
 		{
 			Name: "pays per conversion", Families: 4, Advertisers: 2, Publishers: 2, Billing: "cpa", Bid: 10 * money.USD,
