@@ -179,8 +179,8 @@ func TestDocumentsNameSettingsThatExist(t *testing.T) {
 		for _, variable := range regexp.MustCompile(`ADNET_[A-Z0-9_]*`).FindAllString(text, -1) {
 			if strings.HasSuffix(variable, "_") { // of a group, like ADNET_LEASE_*
 				found := false
-				for one := range known {
-					found = found || strings.HasPrefix(one, variable)
+				for item := range known {
+					found = found || strings.HasPrefix(item, variable)
 				}
 				if !found {
 					t.Errorf("%s names settings %s*, there are none", name, variable)
@@ -217,12 +217,12 @@ func metrics(t *testing.T) map[string]bool {
 		}
 	}
 	for folder, list := range prefixes {
-		for _, one := range list {
+		for _, item := range list {
 			for _, end := range rests[folder] {
-				known[one+end] = true
+				known[item+end] = true
 				for _, tail := range rests[folder] { // adnet_archive_ + auctions + _total
 					if strings.HasPrefix(tail, "_") {
-						known[one+end+tail] = true
+						known[item+end+tail] = true
 					}
 				}
 			}
@@ -244,7 +244,8 @@ func TestDocumentsNameMetricsThatExist(t *testing.T) {
 	}
 }
 
-// TestOperatingKnowsEveryVerifyLine wants an item for each line of adnet verify and adnet reconcile.
+// TestOperatingKnowsEveryVerifyLine wants an item for each line of adnet verify and adnet
+// reconcile.
 func TestOperatingKnowsEveryVerifyLine(t *testing.T) {
 	manual := documents(t)["docs/operate/verify.md"]
 	named := regexp.MustCompile(`\b(?:Check[A-Z]\w+|line[A-Z]\w+) += "([^"]+)"|Name: "((?:analytics|charges) [^"]+)"`)

@@ -138,8 +138,8 @@ func TestANewCampaignOfCommonWords(t *testing.T) {
 	everywhere.Headline = "Great offers for you"
 	counted := snapshot(append(others, everywhere)...)
 	heard := snapshot(others...).Apply(target.Changes{Upsert: []auction.Campaign{everywhere}})
-	relevance := func(s *auction.Snapshot, asked string) ranker.PPM {
-		req := auction.Request{Words: terms(asked)}
+	relevance := func(s *auction.Snapshot, query string) ranker.PPM {
+		req := auction.Request{Words: terms(query)}
 		return decide(t, req, s, auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
 			if c.ID != everywhere.ID {
 				return auction.Blocked
@@ -147,12 +147,12 @@ func TestANewCampaignOfCommonWords(t *testing.T) {
 			return ""
 		})).Prediction.Relevance
 	}
-	for _, asked := range []string{
+	for _, query := range []string{
 		"Offer me something great about marzipan", "Which great museums are there in Vienna?",
 		"Are there any offers of rubber boats",
 	} {
-		require.Less(t, relevance(counted, asked), ranker.DefaultFloor, asked)
-		require.InDelta(t, int64(relevance(counted, asked)), int64(relevance(heard, asked)), 100_000, asked)
+		require.Less(t, relevance(counted, query), ranker.DefaultFloor, query)
+		require.InDelta(t, int64(relevance(counted, query)), int64(relevance(heard, query)), 100_000, query)
 	}
 }
 
@@ -250,15 +250,15 @@ func TestGateIsAskedInScoreOrderUntilItGrants(t *testing.T) {
 		"decide":  func(g auction.Gate) { auction.Decide(&auction.Request{}, snap, g, new(auction.Scratch)) },
 		"explain": func(g auction.Gate) { auction.Explain(&auction.Request{}, snap, g) },
 	} {
-		var asked []int
+		var requests []int
 		run(auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
-			asked = append(asked, int(c.ID[15]))
+			requests = append(requests, int(c.ID[15]))
 			if c.ID == id(2) {
 				return ""
 			}
 			return auction.Budget
 		}))
-		require.Equal(t, []int{3, 1, 2}, asked, name)
+		require.Equal(t, []int{3, 1, 2}, requests, name)
 	}
 }
 
@@ -320,10 +320,10 @@ func TestTokensOfAContextMeetStatedTargets(t *testing.T) {
 }
 
 // nothing reserves nothing, and counts its checks.
-type nothing struct{ asked int }
+type nothing struct{ requests int }
 
 func (n *nothing) Check(*auction.Campaign, auction.Offer) auction.Reason {
-	n.asked++
+	n.requests++
 	return auction.Stale
 }
 
@@ -345,39 +345,39 @@ func TestUnreservedCandidatesAreBounded(t *testing.T) {
 		reserver, gate := &nothing{}, &counting{}
 		out := auction.Decide(&requests[i], index, auction.Chain{gate, reserver}, new(auction.Scratch))
 		require.Nil(t, out.Winner)
-		require.LessOrEqual(t, reserver.asked, 64)
+		require.LessOrEqual(t, reserver.requests, 64)
 		require.Zero(t, gate.granted)
-		most = max(most, reserver.asked)
+		most = max(most, reserver.requests)
 	}
 	require.Equal(t, 64, most, "some request has more candidates than are looked past")
 }
 
 // link is a gate that records its calls.
 type link struct {
-	name   string
-	refuse auction.Reason
-	asked  *[]string
+	name     string
+	refuse   auction.Reason
+	requests *[]string
 }
 
 func (l link) Check(*auction.Campaign, auction.Offer) auction.Reason {
-	*l.asked = append(*l.asked, l.name)
+	*l.requests = append(*l.requests, l.name)
 	return l.refuse
 }
 
-func (l link) Undo(*auction.Campaign) { *l.asked = append(*l.asked, "undo "+l.name) }
+func (l link) Undo(*auction.Campaign) { *l.requests = append(*l.requests, "undo "+l.name) }
 
 // A chain checks in order, stops at the first refusal, and undoes the earlier grants in reverse.
 func TestChain(t *testing.T) {
-	var asked []string
+	var requests []string
 	c := new(auction.Campaign)
 	chain := auction.Chain{
-		link{"caps", "", &asked}, link{"budget", "", &asked}, link{"reservation", auction.Stale, &asked},
+		link{"caps", "", &requests}, link{"budget", "", &requests}, link{"reservation", auction.Stale, &requests},
 	}
 	require.Equal(t, auction.Stale, chain.Check(c, auction.Offer{}))
-	require.Equal(t, []string{"caps", "budget", "reservation", "undo budget", "undo caps"}, asked)
-	asked = nil
+	require.Equal(t, []string{"caps", "budget", "reservation", "undo budget", "undo caps"}, requests)
+	requests = nil
 	require.Empty(t, chain[:2].Check(c, auction.Offer{}))
 	chain[:2].Undo(c)
-	require.Equal(t, []string{"caps", "budget", "undo budget", "undo caps"}, asked)
+	require.Equal(t, []string{"caps", "budget", "undo budget", "undo caps"}, requests)
 	require.Empty(t, auction.Chain{}.Check(c, auction.Offer{}))
 }

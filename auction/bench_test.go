@@ -131,12 +131,12 @@ func BenchmarkScanOfTargetings(b *testing.B) {
 		var best *auction.Campaign
 		var bestScore money.Micros
 		for c := range index.All() {
-			one, known := found[c.Targeting]
+			first, known := found[c.Targeting]
 			if !known {
-				one, _, _ = matcher.Match(c)
-				found[c.Targeting] = one
+				first, _, _ = matcher.Match(c)
+				found[c.Targeting] = first
 			}
-			if score := table.EffectiveCPM(c.Billing, c.Bid, one.Relevance); score > bestScore {
+			if score := table.EffectiveCPM(c.Billing, c.Bid, first.Relevance); score > bestScore {
 				best, bestScore = c, score
 			}
 		}
@@ -160,17 +160,17 @@ func BenchmarkRelevance(b *testing.B) {
 			p := newPopulation(7, 0)
 			list := make([]auction.Campaign, 100_000)
 			for i := range list {
-				said := p.said(20)
+				phrases := p.phrases(20)
 				bid := money.Micros(5e6 * math.Exp(p.rng.NormFloat64()*shape.sigma))
 				list[i] = auction.Campaign{
-					ID: id(i), Advertiser: id(i), Bid: bid, Vote: target.FullVote, Headline: strings.Join(said[:5], " "),
-					Subtext: strings.Join(said[5:], " "),
+					ID: id(i), Advertiser: id(i), Bid: bid, Vote: target.FullVote, Headline: strings.Join(phrases[:5], " "),
+					Subtext: strings.Join(phrases[5:], " "),
 				}
 			}
 			index := target.Build(ranker.Version2(), list)
 			contexts := make([]string, 1000)
 			for i := range contexts {
-				text := list[i*97].Headline + " " + strings.Join(p.said(shape.words-5), " ")
+				text := list[i*97].Headline + " " + strings.Join(p.phrases(shape.words-5), " ")
 				contexts[i] = text[max(len(text)-2000, 0):]
 			}
 			var scratch auction.Scratch
@@ -223,13 +223,13 @@ func BenchmarkDemo(b *testing.B) {
 func demoRequests(t testing.TB) (vocabulary []string, requests []auction.Request) {
 	vocabulary, err := demo.Words()
 	require.NoError(t, err)
-	asked, err := demo.Requests()
+	requested, err := demo.Requests()
 	require.NoError(t, err)
-	for i := range asked {
+	for i := range requested {
 		requests = append(
 			requests,
 			auction.Request{
-				ID: id(i), Words: terms(asked[i].Context), MinRelevance: ranker.DefaultFloor, IntegrationMethod: "rest",
+				ID: id(i), Words: terms(requested[i].Context), MinRelevance: ranker.DefaultFloor, IntegrationMethod: "rest",
 			},
 		)
 	}

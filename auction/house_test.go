@@ -36,7 +36,7 @@ func TestHouse(t *testing.T) {
 	later := own(6, "Postgres support", func(c *auction.Campaign) { c.Start = 1_000 })
 	viewed := own(7, "Sailing", func(c *auction.Campaign) { c.Billing = ranker.VCPM })
 	s := snapshot(hosting, garden, foreign, german, proud, later, viewed)
-	said := func(text string, edit ...func(*auction.Request)) *auction.Request {
+	answer := func(text string, edit ...func(*auction.Request)) *auction.Request {
 		var r words.Reader
 		r.ReadContext(text)
 		req := auction.Request{
@@ -64,29 +64,29 @@ func TestHouse(t *testing.T) {
 		gate auction.Gate
 		want int // 0 for none
 	}{
-		{"the best match, not the highest bid", said("postgres hosting"), []int{2, 1}, nil, 1},
-		{"nothing that fits better is needed", said("cheap flights"), []int{2}, nil, 2},
-		{"without words", said(""), []int{2}, nil, 2},
-		{"never another account's", said("postgres hosting and support"), []int{3}, nil, 0},
-		{"its targeting holds", said("postgres hosting support"), []int{4}, nil, 0},
-		{"and lets it pass", said("postgres", func(r *auction.Request) { r.Language = "de" }), []int{4}, nil, 4},
-		{"its own floor holds", said("cheap flights"), []int{5}, nil, 0},
-		{"its dates hold", said("postgres support"), []int{6}, nil, 0},
-		{"and let it pass", said("postgres support", func(r *auction.Request) { r.At = 1_000 }), []int{6}, nil, 6},
-		{"nobody pays for its view", said("sailing"), []int{7}, nil, 7},
+		{"the best match, not the highest bid", answer("postgres hosting"), []int{2, 1}, nil, 1},
+		{"nothing that fits better is needed", answer("cheap flights"), []int{2}, nil, 2},
+		{"without words", answer(""), []int{2}, nil, 2},
+		{"never another account's", answer("postgres hosting and support"), []int{3}, nil, 0},
+		{"its targeting holds", answer("postgres hosting support"), []int{4}, nil, 0},
+		{"and lets it pass", answer("postgres", func(r *auction.Request) { r.Language = "de" }), []int{4}, nil, 4},
+		{"its own floor holds", answer("cheap flights"), []int{5}, nil, 0},
+		{"its dates hold", answer("postgres support"), []int{6}, nil, 0},
+		{"and let it pass", answer("postgres support", func(r *auction.Request) { r.At = 1_000 }), []int{6}, nil, 6},
+		{"nobody pays for its view", answer("sailing"), []int{7}, nil, 7},
 		{
 			"a blocked domain",
-			said("postgres", func(r *auction.Request) { r.BlockedDomains = []string{"shop.example"} }), []int{1, 2},
+			answer("postgres", func(r *auction.Request) { r.BlockedDomains = []string{"shop.example"} }), []int{1, 2},
 			nil, 0,
 		},
 		{
 			"a blocked advertiser",
-			said("postgres", func(r *auction.Request) { r.BlockedAdvertisers = []auction.ID{owner} }), []int{1}, nil, 0,
+			answer("postgres", func(r *auction.Request) { r.BlockedAdvertisers = []auction.ID{owner} }), []int{1}, nil, 0,
 		},
-		{"the gate refuses the best", said("postgres hosting"), []int{1, 2}, refusing(1), 2},
-		{"the gate refuses the only one", said("postgres hosting"), []int{1}, refusing(1), 0},
-		{"one that is gone", said("postgres hosting"), []int{77}, nil, 0},
-		{"none", said("postgres hosting"), nil, nil, 0},
+		{"the gate refuses the best", answer("postgres hosting"), []int{1, 2}, refusing(1), 2},
+		{"the gate refuses the only one", answer("postgres hosting"), []int{1}, refusing(1), 0},
+		{"one that is gone", answer("postgres hosting"), []int{77}, nil, 0},
+		{"none", answer("postgres hosting"), nil, nil, 0},
 	} {
 		var ids []auction.ID
 		for _, n := range c.ids {

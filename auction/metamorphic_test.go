@@ -44,14 +44,14 @@ func winnerID(o auction.Outcome) *auction.ID {
 func TestUpdatesEqualAFreshBuild(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		campaigns, req := distinctCampaigns(t), drawRequest(t)
-		one := snapshot()
+		first := snapshot()
 		for _, c := range campaigns {
-			one = one.Apply(target.Changes{Upsert: []auction.Campaign{c}})
+			first = first.Apply(target.Changes{Upsert: []auction.Campaign{c}})
 		}
 		var scratch auction.Scratch
 		want := auction.Decide(&req, snapshot(campaigns...), nil, &scratch)
 		at := snapshot(campaigns...).Apply(target.Changes{Upsert: campaigns[:1]})
-		for _, s := range []*auction.Snapshot{one.Compacted(), at, at.Compacted()} {
+		for _, s := range []*auction.Snapshot{first.Compacted(), at, at.Compacted()} {
 			got := auction.Decide(&req, s, nil, &scratch)
 			require.Equal(t, winnerID(want), winnerID(got))
 			require.Equal(t, want.Prediction, got.Prediction)

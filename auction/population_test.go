@@ -142,7 +142,7 @@ func ofFeed(t *rapid.T, c *auction.Campaign) {
 }
 
 func drawRequest(t *rapid.T) auction.Request {
-	one := func(label string, values ...string) string {
+	first := func(label string, values ...string) string {
 		return rapid.SampledFrom(append(values, "")).Draw(t, label)
 	}
 	r := auction.Request{
@@ -163,11 +163,11 @@ func drawRequest(t *rapid.T) auction.Request {
 			"serach", "traveling",
 		),
 		ActiveTools:       few(t, "req tools", 3, "git", "fetch", "time", "other"),
-		HostApp:           one("req host", "cursor", "Discord", "other"),
-		Surface:           one("req surface", "chat", "Welcome"),
-		IntegrationMethod: one("req method", "mcp", "rest"),
-		Region:            one("req region", "US", "us_ca", "US-NY", "DE", "FR"),
-		Language:          one("req language", "en", "en-US", "en-GB", "zh-Hant-TW", "fr"),
+		HostApp:           first("req host", "cursor", "Discord", "other"),
+		Surface:           first("req surface", "chat", "Welcome"),
+		IntegrationMethod: first("req method", "mcp", "rest"),
+		Region:            first("req region", "US", "us_ca", "US-NY", "DE", "FR"),
+		Language:          first("req language", "en", "en-US", "en-GB", "zh-Hant-TW", "fr"),
 		FloorCPM: money.Micros(
 			rapid.SampledFrom([]int64{0, 0, 0, 2_500_000, 60_000_000, 1 << 50}).Draw(t, "floor"),
 		),
@@ -242,12 +242,12 @@ const contextWords = "travel blog post trip culture attraction email professiona
 	"database api " +
 	"cloud file git memory time web content query vector agent test deploy security payment invoice calendar meeting"
 
-// said returns n words.
-func (p *population) said(n int) (said []string) {
+// phrases returns n words.
+func (p *population) phrases(n int) (phrases []string) {
 	for range n {
-		said = append(said, p.word())
+		phrases = append(phrases, p.word())
 	}
-	return said
+	return phrases
 }
 
 func newPopulation(seed uint64, templates int) *population {
@@ -317,16 +317,16 @@ func (p *population) campaigns(n int) []auction.Campaign {
 func (p *population) contexts(n int) []auction.Request {
 	list := make([]auction.Request, n)
 	for i := range list {
-		var said []string
+		var phrases []string
 		for range 5 + p.rng.IntN(40) {
 			if p.rng.IntN(3) == 0 {
-				said = append(said, p.word())
+				phrases = append(phrases, p.word())
 			} else {
-				said = append(said, fmt.Sprintf("filler%d", p.rng.IntN(5000)))
+				phrases = append(phrases, fmt.Sprintf("filler%d", p.rng.IntN(5000)))
 			}
 		}
 		list[i] = auction.Request{
-			Words: terms(strings.Join(said, " ")), HostApp: "cursor", Surface: "chat",
+			Words: terms(strings.Join(phrases, " ")), HostApp: "cursor", Surface: "chat",
 			IntegrationMethod: "mcp", Region: "US-CA", Language: "en-US",
 			ActiveTools: []string{fmt.Sprintf("tool%d", p.rng.IntN(180))},
 		}

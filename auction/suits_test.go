@@ -62,16 +62,16 @@ func TestSubjectsAndTrades(t *testing.T) {
 		},
 		{name: "no campaign needs a trade", trades: trades(t, "alcohol")},
 	} {
-		one := cpm(1, 5)
-		one.Suits = c.suits
+		first := cpm(1, 5)
+		first.Suits = c.suits
 		req := auction.Request{ID: id(9), Subjects: c.subjects, Trades: c.trades}
-		got := decide(t, req, snapshot(one), nil) // compares both
+		got := decide(t, req, snapshot(first), nil) // compares both
 		require.Equal(t, c.reason, got.Reason, c.name)
-		house := auction.House(&req, snapshot(one), one.Advertiser, []auction.ID{one.ID}, nil)
+		house := auction.House(&req, snapshot(first), first.Advertiser, []auction.ID{first.ID}, nil)
 		if require.Equal(t, c.reason == "", house != nil, "a house ad: "+c.name); c.reason == "" {
 			continue
 		}
-		losers := auction.Explain(&req, snapshot(one), nil).Losers
+		losers := auction.Explain(&req, snapshot(first), nil).Losers
 		require.Len(t, losers, 1)
 		require.Equal(t, []any{c.reason, c.mismatch}, []any{losers[0].Reason, losers[0].Mismatch}, c.name)
 	}

@@ -21,9 +21,9 @@ func TestTraceIsTheBeginningOfTheExplanation(t *testing.T) {
 		index := target.Build(ranker.Version2(), p.campaigns(rapid.IntRange(0, 80).Draw(t, "campaigns")))
 		refused := rapid.IntRange(0, 25).Draw(t, "refused")
 		gate := func() auction.Gate {
-			asked := 0
+			requests := 0
 			return auction.GateFunc(func(*auction.Campaign, auction.Offer) auction.Reason {
-				if asked++; asked <= refused {
+				if requests++; requests <= refused {
 					return auction.Budget
 				}
 				return ""

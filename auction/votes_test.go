@@ -17,8 +17,8 @@ import (
 // stranger is the first id of campaigns and families without votes.
 const stranger = 1000
 
-// drawStrangers draws campaigns of families without votes: copies of rivals, whole and in part, with
-// more tokens, misspelt, and words that nobody else has.
+// drawStrangers draws campaigns of families without votes: copies of rivals, whole and in part,
+// with more tokens, misspelt, and words that nobody else has.
 func drawStrangers(t *rapid.T, rivals []auction.Campaign) (list []auction.Campaign) {
 	for i := range rapid.IntRange(1, 30).Draw(t, "strangers") {
 		c := drawCampaign(t)
@@ -97,12 +97,12 @@ func TestCampaignsWithoutVotesChangeNothingForOthers(t *testing.T) {
 // little as one.
 func TestAFamilyVotesOnce(t *testing.T) {
 	value := func(rivals int, family bool) int {
-		list := []auction.Campaign{said(0, "Postgres hosting", "Backups and replicas")}
+		list := []auction.Campaign{reply(0, "Postgres hosting", "Backups and replicas")}
 		for i := range 60 {
-			list = append(list, said(100+i, fmt.Sprintf("thing%d matter%d", i, i%7), fmt.Sprintf("item%d", i%5)))
+			list = append(list, reply(100+i, fmt.Sprintf("thing%d matter%d", i, i%7), fmt.Sprintf("item%d", i%5)))
 		}
 		for i := range rivals {
-			c := said(1000+i, fmt.Sprintf("Postgres rival%d", i), "")
+			c := reply(1000+i, fmt.Sprintf("Postgres rival%d", i), "")
 			if family {
 				c.Family = id(9)
 			}
@@ -119,13 +119,13 @@ func TestAFamilyVotesOnce(t *testing.T) {
 		require.Fail(t, "the word adds nothing")
 		return 0
 	}
-	one := value(1, true)
-	require.InEpsilon(t, one, value(20, true), 0.05)
-	require.Less(t, value(20, false), one*9/10, "twenty families do")
+	first := value(1, true)
+	require.InEpsilon(t, first, value(20, true), 0.05)
+	require.Less(t, value(20, false), first*9/10, "twenty families do")
 }
 
-// said returns a campaign of an advertiser of its own with a full vote.
-func said(n int, headline, subtext string, tokens ...string) auction.Campaign {
+// reply returns a campaign of an advertiser of its own with a full vote.
+func reply(n int, headline, subtext string, tokens ...string) auction.Campaign {
 	return auction.Campaign{
 		ID: id(n), Advertiser: id(n), Bid: 5 * money.USD, Vote: target.FullVote, Headline: headline, Subtext: subtext,
 		Targeting: &auction.Targeting{IntentTokens: tokens},
@@ -142,7 +142,7 @@ type trade struct {
 // of returns campaigns of as many advertisers.
 func (a *trade) of(from, n int, vote uint32) (list []auction.Campaign) {
 	for i := range n {
-		c := said(from+i, fmt.Sprintf("%s %d", a.headline, i), a.subtext, a.tokens...)
+		c := reply(from+i, fmt.Sprintf("%s %d", a.headline, i), a.subtext, a.tokens...)
 		c.Vote = vote
 		list = append(list, c)
 	}
@@ -204,8 +204,8 @@ func (a *trade) check(t *testing.T, x *auction.Snapshot) {
 	}
 }
 
-// A word that every advertiser uses still shows that a request is about what they sell, whether they
-// have votes or nobody has paid yet.
+// A word that every advertiser uses still shows that a request is about what they sell, whether
+// they have votes or nobody has paid yet.
 func TestANetworkOfOneTradeFills(t *testing.T) {
 	for name, a := range oneTrade {
 		for _, vote := range []uint32{target.FullVote, 0} {
@@ -235,7 +235,7 @@ func TestTradesOfUnequalSizeFill(t *testing.T) {
 	}
 	var all []auction.Campaign
 	for i := range 100 {
-		all = append(all, said(stranger+i, fmt.Sprintf("thing%d matter%d", i, i%31), fmt.Sprintf("item%d", i%7)))
+		all = append(all, reply(stranger+i, fmt.Sprintf("thing%d matter%d", i, i%31), fmt.Sprintf("item%d", i%7)))
 	}
 	lamps.check(t, target.Build(ranker.Version2(), append(all, lamps.of(0, 100, target.FullVote)...)))
 }

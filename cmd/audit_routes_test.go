@@ -92,8 +92,8 @@ func (p *program) mailed(t testing.TB) (token string) {
 	return token
 }
 
-// made is the id of a new campaign; more is further fields.
-func (w *auditWorld) made(more string) string {
+// created is the id of a new campaign; more is further fields.
+func (w *auditWorld) created(more string) string {
 	reply := w.do("POST", "/api/campaigns", w.owner.token,
 		`{"advertiser_id":"`+w.owner.id+`","headline":"Chess","cta_url":"https://chess.example.com/",
 		"bid_amount":1`+more+`}`, 201)
@@ -108,7 +108,7 @@ func (w *auditWorld) made(more string) string {
 func (w *auditWorld) refused() string {
 	w.do(
 		"POST", "/api/campaigns?action=review", w.admin.token,
-		`{"id":"`+w.made(`,"daily_budget":70`)+`","decision":"rejected","notes":"no"}`, 200,
+		`{"id":"`+w.created(`,"daily_budget":70`)+`","decision":"rejected","notes":"no"}`, 200,
 	)
 	return w.do("GET", "/api/decisions", w.owner.token, "", 200)["decisions"].([]any)[0].(map[string]any)["id"].(string)
 }
@@ -141,7 +141,7 @@ func delivery(body string) http.Header {
 func auditCalls() map[string]func(w *auditWorld) auditCall {
 	moves := func(action, from string) func(*auditWorld) auditCall {
 		return func(w *auditWorld) auditCall {
-			id := w.made(from)
+			id := w.created(from)
 			if action == "resume" {
 				w.do("POST", "/api/campaigns?action=pause", w.owner.token, `{"id":"`+id+`"}`, 200)
 			}
@@ -246,18 +246,18 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		},
 		"POST /api/campaigns update": func(w *auditWorld) auditCall {
 			return auditCall{
-				"/api/campaigns?action=update", w.owner.token, `{"id":"` + w.made("") + `","daily_budget":71}`, 200,
+				"/api/campaigns?action=update", w.owner.token, `{"id":"` + w.created("") + `","daily_budget":71}`, 200,
 				nil,
 			}
 		},
 		"PATCH /api/campaigns ": func(w *auditWorld) auditCall {
-			return auditCall{"/api/campaigns", w.owner.token, `{"id":"` + w.made("") + `","daily_budget":72}`, 200, nil}
+			return auditCall{"/api/campaigns", w.owner.token, `{"id":"` + w.created("") + `","daily_budget":72}`, 200, nil}
 		},
 		"PATCH /api/campaigns/:id ": func(w *auditWorld) auditCall {
-			return auditCall{"/api/campaigns/" + w.made(""), w.owner.token, `{"daily_budget":73}`, 200, nil}
+			return auditCall{"/api/campaigns/" + w.created(""), w.owner.token, `{"daily_budget":73}`, 200, nil}
 		},
 		"POST /api/campaigns copy": func(w *auditWorld) auditCall {
-			return auditCall{"/api/campaigns?action=copy", w.owner.token, `{"id":"` + w.made("") + `"}`, 201, nil}
+			return auditCall{"/api/campaigns?action=copy", w.owner.token, `{"id":"` + w.created("") + `"}`, 201, nil}
 		},
 		"POST /api/campaigns pause": moves("pause", ""), "POST /api/campaigns resume": moves("resume", ""),
 		"POST /api/campaigns submit":  moves("submit", `,"status":"draft"`),
@@ -265,7 +265,7 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		"POST /api/campaigns review": func(w *auditWorld) auditCall {
 			return auditCall{
 				"/api/campaigns?action=review", w.admin.token,
-				`{"id":"` + w.made(`,"daily_budget":70`) + `","decision":"rejected","notes":"no"}`, 200, nil,
+				`{"id":"` + w.created(`,"daily_budget":70`) + `","decision":"rejected","notes":"no"}`, 200, nil,
 			}
 		},
 		"POST /api/decisions/:id/appeal ": func(w *auditWorld) auditCall {
@@ -274,9 +274,9 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 			}
 		},
 		"POST /api/admin/appeals/:id ": func(w *auditWorld) auditCall {
-			made := w.do("POST", "/api/decisions/"+w.refused()+"/appeal", w.owner.token, `{"text":"It is fine."}`, 201)
+			created := w.do("POST", "/api/decisions/"+w.refused()+"/appeal", w.owner.token, `{"text":"It is fine."}`, 201)
 			return auditCall{
-				"/api/admin/appeals/" + made["appeal"].(map[string]any)["id"].(string), w.admin.token,
+				"/api/admin/appeals/" + created["appeal"].(map[string]any)["id"].(string), w.admin.token,
 				`{"outcome":"upheld","words":"It is not."}`, 200, nil,
 			}
 		},
@@ -368,7 +368,7 @@ func TestEveryMutatingRouteIsAudited(t *testing.T) {
 		"POST", "/api/auth?action=login", "", `{"email":"boss@audit.example","password":"long enough!"}`, 200,
 	)
 	w.admin = login{token: session["token"].(string), id: session["user"].(map[string]any)["id"].(string)}
-	w.made("") // an owner's first creative is approved at once, later ones wait for review
+	w.created("") // an owner's first creative is approved at once, later ones wait for review
 	newest := func() map[string]any {
 		return w.do("GET", "/api/audit?limit=1", w.admin.token, "", 200)["entries"].([]any)[0].(map[string]any)
 	}
@@ -433,10 +433,10 @@ func TestAConfirmedRegistrationIsAudited(t *testing.T) {
 	)
 	api := client{t, base}
 	api.do("POST", "/api/auth?action=register", "", `{"email":"new@audit.example","password":"correct horse"}`, 202)
-	made := api.do(
+	created := api.do(
 		"POST", "/api/auth?action=verify", "", `{"token":"`+server.mailed(t)+`","password":"correct horse"}`, 201,
 	)
-	entry := api.do("GET", "/api/audit?limit=1", made["token"].(string), "", 200)["entries"].([]any)[0].(map[string]any)
+	entry := api.do("GET", "/api/audit?limit=1", created["token"].(string), "", 200)["entries"].([]any)[0].(map[string]any)
 	require.Equal(t, "POST /api/auth?action=verify", entry["actor"].(map[string]any)["action"])
 	require.NotEmpty(t, entry["changes"])
 }

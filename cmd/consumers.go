@@ -228,7 +228,7 @@ func (r *consumersRole) projecting() error {
 // cleaning builds the components that hold back suspicious earnings and remove old data.
 func (r *consumersRole) cleaning() error {
 	detector, err := quarantine.New(r.cfg.Quarantine, quarantine.Deps{
-		Store: r.Books, Ads: r.Shown, Log: r.Log, Metrics: r.metrics,
+		Store: r.Books, Ads: r.ShowRates, Log: r.Log, Metrics: r.metrics,
 	})
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (r *consumersRole) cleaning() error {
 	retainer, err := retain.New(
 		r.cfg.Retain,
 		retain.Deps{
-			Store: r.Books, Life: r.cfg.Life, Told: r.clerk.Of(roster.Retention), Log: r.Log, Metrics: r.metrics,
+			Store: r.Books, Life: r.cfg.Life, Reporter: r.clerk.Of(roster.Retention), Log: r.Log, Metrics: r.metrics,
 		},
 	)
 	if err != nil {
@@ -269,7 +269,7 @@ func (r *consumersRole) steering() error {
 	r.runs(
 		"goals",
 		goal.New(goal.Deps{
-			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Told: r.clerk.Of(roster.Goals),
+			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Reporter: r.clerk.Of(roster.Goals),
 		}),
 	)
 	return nil
@@ -281,8 +281,8 @@ func (r *consumersRole) judging() error {
 	r.runs(
 		"standing",
 		standing.New(standing.Deps{
-			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Ads: r.Shown, Store: r.Books, Families: families,
-			Judge: owed.Judge, Told: r.clerk.Of(roster.Standing), Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(),
+			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Ads: r.ShowRates, Store: r.Books, Families: families,
+			Judge: owed.Judge, Reporter: r.clerk.Of(roster.Standing), Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(),
 		}),
 	)
 	return nil
@@ -295,7 +295,7 @@ func (r *consumersRole) learning() error {
 	}
 	learner, err := newLearner(r.cfg.Learn, learn.Deps{
 		Log: r.Log, Metrics: r.metrics, Source: r.Learned, Campaigns: deliverable{r.Books}, Families: r.Books,
-		Store: r.Ranking, Told: r.clerk.Of(roster.Train),
+		Store: r.Ranking, Reporter: r.clerk.Of(roster.Train),
 	})
 	if err != nil {
 		return err
@@ -314,7 +314,7 @@ func (r *consumersRole) verifying() error {
 	}
 	verifier, err := verify.New(
 		r.cfg.Verify,
-		verify.Deps{Store: r.Books, Check: check, Told: r.clerk.Of(roster.Verify), Log: r.Log, Metrics: r.metrics},
+		verify.Deps{Store: r.Books, Check: check, Reporter: r.clerk.Of(roster.Verify), Log: r.Log, Metrics: r.metrics},
 	)
 	if err != nil {
 		return err

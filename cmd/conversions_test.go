@@ -39,10 +39,10 @@ func newShop(t *testing.T, args ...string) *shop {
 // sell creates a campaign for one word.
 func (m *shop) sell(word, more string) string {
 	m.t.Helper()
-	made := m.do("POST", "/api/campaigns?action=create", m.owner.token,
+	created := m.do("POST", "/api/campaigns?action=create", m.owner.token,
 		`{"advertiser_id":"`+m.owner.id+`","headline":"Chess lessons",
 		"cta_url":"https://chess.example.com/start?a=1&adnet_click=old&b=%20#top","target_intent_tokens":["`+word+`"],"pacing":"asap",`+more+`}`, 201)
-	return made["campaign"].(map[string]any)["id"].(string)
+	return created["campaign"].(map[string]any)["id"].(string)
 }
 
 // ad asks until the campaign of a word is served, which it is some moments after its creation.

@@ -12,11 +12,11 @@ import (
 // campaign makes an active campaign of a new advertiser for one intent token.
 func (c client) campaign(owner login, token, more string) (id string) {
 	c.t.Helper()
-	made := c.do("POST", "/api/campaigns?action=create", owner.token,
+	created := c.do("POST", "/api/campaigns?action=create", owner.token,
 		`{"advertiser_id":"`+owner.id+`","headline":"About `+token+`",
 		"cta_url":"https://`+token+`.example.com/","target_intent_tokens":["`+token+`"]`+more+`}`, 201)
-	require.Equal(c.t, true, made["auto_approved"])
-	return made["campaign"].(map[string]any)["id"].(string)
+	require.Equal(c.t, true, created["auto_approved"])
+	return created["campaign"].(map[string]any)["id"].(string)
 }
 
 func (c client) publisherKey(email string) string {
@@ -44,9 +44,9 @@ func TestFrequencyCapsOnEverySurface(t *testing.T) {
 	ask := func(session string) map[string]any {
 		return api.do("POST", "/v1/ad-request", key, `{"context":"teach me chess","session_id":"`+session+`"}`, 200)
 	}
-	shown := api.do("GET", "/api/campaigns?id="+id, owner.token, "", 200)["campaigns"].([]any)[0].(map[string]any)
-	require.Equal(t, "even", shown["pacing"])
-	require.Equal(t, 3.0, shown["frequency_cap"])
+	displayed := api.do("GET", "/api/campaigns?id="+id, owner.token, "", 200)["campaigns"].([]any)[0].(map[string]any)
+	require.Equal(t, "even", displayed["pacing"])
+	require.Equal(t, 3.0, displayed["frequency_cap"])
 	for _, wrong := range []string{`{"frequency_cap":-1}`, `{"frequency_cap":1001}`, `{"pacing":"fast"}`} {
 		require.Equal(t, "invalid_request", api.do("PATCH", "/api/campaigns/"+id, owner.token, wrong, 400)["code"])
 	}

@@ -18,10 +18,10 @@ func explained(t *testing.T, base, suffix string) {
 	owner, rival, publisher := api.register("owner"+suffix), api.register("rival"+other), api.register("pub"+suffix)
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
 	create := func(who login, bid string) string {
-		made := api.do("POST", "/api/campaigns", who.token,
+		created := api.do("POST", "/api/campaigns", who.token,
 			`{"advertiser_id":"`+who.id+`","headline":"Quokka watching","cta_url":"https://quokka`+bid+`.example/",
 			"bid_amount":`+bid+`,"target_intent_tokens":["quokka"]}`, 201)
-		return made["campaign"].(map[string]any)["id"].(string)
+		return created["campaign"].(map[string]any)["id"].(string)
 	}
 	winner, loser := create(owner, "9"), create(rival, "3")
 	var ad map[string]any
@@ -80,9 +80,9 @@ func explained(t *testing.T, base, suffix string) {
 		require.NoError(t, reply.Body.Close())
 		return reply.StatusCode == http.StatusOK
 	}, 30*time.Second, 100*time.Millisecond)
-	told := api.do("GET", "/api/auctions/"+none["auction_id"].(string)+"/explain", key, "", 200)
-	require.Equal(t, false, told["filled"])
-	require.Equal(t, none["reason"], told["reason"])
+	reported := api.do("GET", "/api/auctions/"+none["auction_id"].(string)+"/explain", key, "", 200)
+	require.Equal(t, false, reported["filled"])
+	require.Equal(t, none["reason"], reported["reason"])
 	api.do("GET", "/api/auctions/"+none["auction_id"].(string)+"/explain", rival.token, "", 403)
 
 	cause := func(who login, id string) (first string, count any) {

@@ -62,28 +62,28 @@ func wire(t *testing.T, change func(*backends.All), flags ...string) *wired {
 	}, flags...))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	made, err := line.Standalone.build(
+	created, err := line.Standalone.build(
 		cli.Process{Ctx: ctx, Stdout: io.Discard, Stderr: io.Discard, Log: slog.New(slog.DiscardHandler)}, change,
 	)
 	require.NoError(t, err)
 	var failure error
 	ended := make(chan struct{})
 	go func() {
-		failure = made.run()
+		failure = created.run()
 		close(ended)
 	}()
 	t.Cleanup(func() {
 		cancel()
 		<-ended
-		made.close()
+		created.close()
 		require.NoError(t, failure)
 	})
 	select {
-	case <-made.role.http.Ready():
+	case <-created.role.http.Ready():
 	case <-ended:
 		require.NoError(t, failure)
 	}
-	w := &wired{ingressRole: made.role, contract: apitest.Load(t), bearer: map[string]string{}}
+	w := &wired{ingressRole: created.role, contract: apitest.Load(t), bearer: map[string]string{}}
 	w.login(t)
 	return w
 }
@@ -121,13 +121,13 @@ func (w *wired) login(t *testing.T) {
 	reply := w.send(t, request{method: "POST", path: "/api/campaigns", scheme: "userToken", body: fmt.Sprintf(
 		`{"advertiser_id":%q,"headline":"Query a database","cta_url":"https://example.com/"}`, user.ID)})
 	require.Equal(t, 201, reply.Code, reply.Body)
-	var made struct {
+	var created struct {
 		Campaign struct {
 			ID string `json:"id"`
 		} `json:"campaign"`
 	}
-	require.NoError(t, json.Unmarshal(reply.Body.Bytes(), &made))
-	w.campaign = made.Campaign.ID
+	require.NoError(t, json.Unmarshal(reply.Body.Bytes(), &created))
+	w.campaign = created.Campaign.ID
 }
 
 type request struct {
@@ -490,17 +490,17 @@ func TestSlowConnections(t *testing.T) {
 	}
 	client.CloseIdleConnections()
 	var closed sync.WaitGroup
-	kept := make([]bool, len(slow))
+	stored := make([]bool, len(slow))
 	for i, conn := range slow {
 		closed.Go(func() {
 			_ = conn.SetReadDeadline(time.Now().Add(12 * time.Second)) // the server's limit is 4 s, its next one 15 s
 			_, err := io.ReadAll(conn)
 			var timeout net.Error
-			kept[i] = errors.As(err, &timeout) && timeout.Timeout()
+			stored[i] = errors.As(err, &timeout) && timeout.Timeout()
 		})
 	}
 	closed.Wait()
-	require.NotContains(t, kept, true, "the server keeps a stalled connection")
+	require.NotContains(t, stored, true, "the server keeps a stalled connection")
 }
 
 // SECURITY.md 29: no route sets a cookie or obeys one, and none lets a page of another origin read
@@ -555,8 +555,8 @@ func (brokenAnalytics) RefusedAt(context.Context, report.Places) ([]report.Refus
 func (brokenAnalytics) Stats(context.Context, report.Query) (report.Result, error) {
 	return report.Result{}, errRaw
 }
-func (brokenAnalytics) Asked(context.Context, report.AskedQuery) (report.Asked, error) {
-	return report.Asked{}, errRaw
+func (brokenAnalytics) Demand(context.Context, report.DemandQuery) (report.Demand, error) {
+	return report.Demand{}, errRaw
 }
 func (brokenAnalytics) Converted(context.Context, report.Query) (report.Conversions, error) {
 	return report.Conversions{}, errRaw

@@ -72,12 +72,12 @@ func TestAuditOverHTTP(t *testing.T) {
 	_, base, _ := standalone(t, "--demo=off")
 	api := client{t, base}
 	owner, stranger := api.register("audited@keys.example"), api.register("stranger@keys.example")
-	made := api.do(
+	created := api.do(
 		"POST", "/api/campaigns", owner.token,
 		`{"advertiser_id":"`+owner.id+`","headline":"Chess","cta_url":"https://chess.example.com/","bid_amount":1}`,
 		201,
 	)
-	id := made["campaign"].(map[string]any)["id"].(string)
+	id := created["campaign"].(map[string]any)["id"].(string)
 	api.do("PATCH", "/api/campaigns/"+id, owner.token, `{"daily_budget":77}`, 200)
 	api.do("POST", "/api/campaigns?action=pause", owner.token, `{"id":"`+id+`"}`, 200)
 	key := api.do("POST", "/api/keys", owner.token, `{"kind":"publisher","name":"bot"}`, 201)

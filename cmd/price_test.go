@@ -105,13 +105,13 @@ func (m *market) campaign(n int) string {
 	model := []string{"cpm", "cpc", "cpm"}[n%3]
 	bid := map[string]float64{"cpm": 0.01 + 20*m.rng.Float64(), "cpc": 0.01 + 2*m.rng.Float64()}[model]
 	m.rng.Shuffle(len(m.words), func(i, j int) { m.words[i], m.words[j] = m.words[j], m.words[i] })
-	made := m.api.do("POST", "/api/campaigns", m.owner.token,
+	created := m.api.do("POST", "/api/campaigns", m.owner.token,
 		fmt.Sprintf(`{"advertiser_id":%q,"headline":"Offer %d","cta_url":"https://price.example.com/%d",
 		"billing_model":%q,"bid_amount":%.6f,"pacing":"asap","frequency_cap":0,"daily_budget":10000,"total_budget":100000,"target_intent_tokens":["%s"]}`,
 			m.owner.id, n, n, model, bid, strings.Join(m.words[:1+m.rng.IntN(3)], `","`)),
 		201)["campaign"].(map[string]any)
-	id := made["id"].(string)
-	if made["status"] != "active" {
+	id := created["id"].(string)
+	if created["status"] != "active" {
 		m.api.do("POST", "/api/campaigns?action=review", m.boss.token, `{"id":"`+id+`","decision":"approved"}`, 200)
 	}
 	return id
@@ -176,10 +176,10 @@ func (m *market) read(impression, click, receipt string) *priced {
 	m.t.Helper()
 	link, err := url.Parse(impression)
 	require.NoError(m.t, err)
-	said, err := m.ring.Verify(token.ForEvent("impression"), link.Query().Get("auction_id"), time.Now())
+	auction, err := m.ring.Verify(token.ForEvent("impression"), link.Query().Get("auction_id"), time.Now())
 	require.NoError(m.t, err)
 	m.api.get(impression, 200)
-	ad := &priced{auction: said, receipt: receipt, campaign: said.CampaignID.String()}
+	ad := &priced{auction: auction, receipt: receipt, campaign: auction.CampaignID.String()}
 	if m.rng.IntN(2) == 0 {
 		ad.clicked = true
 		m.api.get(click, 302)
@@ -203,7 +203,7 @@ func (m *market) explained(ad *priced) {
 	if ad.auction.BillingModel == "cpc" && !ad.clicked {
 		charge = 0
 	}
-	var told map[string]any
+	var reported map[string]any
 	require.Eventually(m.t, func() bool {
 		request, err := http.NewRequest(
 			"GET", m.api.base+"/api/auctions/"+ad.auction.AuctionID.String()+"/explain", nil,
@@ -216,10 +216,10 @@ func (m *market) explained(ad *priced) {
 		if reply.StatusCode != 200 {
 			return false
 		}
-		told = m.api.do("GET", "/api/auctions/"+ad.auction.AuctionID.String()+"/explain", m.boss.token, "", 200)
-		return told["recorded"] == true && micros(told["spend_usd"]) == charge
-	}, 20*time.Second, 50*time.Millisecond, "charge %d: %v", charge, &told)
-	winner := told["winner"].(map[string]any)
+		reported = m.api.do("GET", "/api/auctions/"+ad.auction.AuctionID.String()+"/explain", m.boss.token, "", 200)
+		return reported["recorded"] == true && micros(reported["spend_usd"]) == charge
+	}, 20*time.Second, 50*time.Millisecond, "charge %d: %v", charge, &reported)
+	winner := reported["winner"].(map[string]any)
 	require.Equal(m.t, price, micros(winner["price_usd"]))
 	ecpm := micros(winner["effective_cpm"])
 	if ad.auction.BillingModel == "cpm" {

@@ -52,8 +52,8 @@ func inForce(selected *kong.Context) (all []oversee.Setting) {
 		all = append(all, oversee.Setting{
 			Name: flag.Envs[0], Flag: flag.Name, Help: flag.Help, Secret: holdsSecret(flag),
 			Origin:  origin(selected, flag),
-			Value:   shown(flag.Name, isSecret(flag), selected.FlagValue(flag)),
-			Default: shown(flag.Name, isSecret(flag), flag.Default),
+			Value:   printed(flag.Name, isSecret(flag), selected.FlagValue(flag)),
+			Default: printed(flag.Name, isSecret(flag), flag.Default),
 		})
 	}
 	return all
@@ -78,7 +78,7 @@ func origin(selected *kong.Context, flag *kong.Flag) string {
 	return oversee.FromDefault
 }
 
-func shown(name string, hide bool, value any) string {
+func printed(name string, hide bool, value any) string {
 	text := fmt.Sprint(value)
 	if list, ok := value.([]string); ok {
 		text = ""

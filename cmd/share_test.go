@@ -38,9 +38,9 @@ func TestSharesAreReadAlike(t *testing.T) {
 		for wire, call := range map[string]func(string, int) map[string]any{
 			"campaign": campaign, "publishing": publishing, "rest": rest,
 		} {
-			said := call(wrong, 400)
-			require.Equal(t, "min_relevance", said["field"], "%s %s: %v", wire, wrong, said)
-			require.Contains(t, said["error"], "must be a number from 0 to 1", "%s %s", wire, wrong)
+			reply := call(wrong, 400)
+			require.Equal(t, "min_relevance", reply["field"], "%s %s: %v", wire, wrong, reply)
+			require.Contains(t, reply["error"], "must be a number from 0 to 1", "%s %s", wire, wrong)
 		}
 		require.Contains(t, fmt.Sprint(mcp(wrong, 200)), "min_relevance must be a number from 0 to 1", wrong)
 	}

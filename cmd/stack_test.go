@@ -179,8 +179,8 @@ func TestRealStack(t *testing.T) {
 	require.Contains(t, checks, "all clean")
 }
 
-// refusedOnTheOtherNode has a person in need ask one node: within 2 s the other one shows that session
-// no ad either, and every other session as before.
+// refusedOnTheOtherNode has a person in need ask one node: within 2 s the other one shows that
+// session no ad either, and every other session as before.
 func refusedOnTheOtherNode(t *testing.T, here, there *service) {
 	api, other := client{t, here.base}, client{t, there.base}
 	publisher := api.register("need-pub@e2e.example")
@@ -201,10 +201,10 @@ func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
 	api, other := client{t, here.base}, client{t, there.base}
 	owner, publisher := api.register("pause-owner@e2e.example"), api.register("pause-pub@e2e.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
-	made := api.do("POST", "/api/campaigns", owner.token,
+	created := api.do("POST", "/api/campaigns", owner.token,
 		`{"advertiser_id":"`+owner.id+`","headline":"Zyzzyva field guide",
 		"cta_url":"https://zyzzyva.example.com/","pacing":"asap","target_intent_tokens":["zyzzyva"]}`, 201)
-	id := made["campaign"].(map[string]any)["id"].(string)
+	id := created["campaign"].(map[string]any)["id"].(string)
 	fills := func() bool {
 		ad, _ := other.do("POST", "/v1/ad-request", key, `{"context":"zyzzyva"}`, 200)["ad"].(map[string]any)
 		return ad != nil && ad["ad_id"] == id
@@ -218,7 +218,8 @@ func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
 		require.Equal(
 			t, true, api.do("POST", "/api/campaigns?action=resume", owner.token, `{"id":"`+id+`"}`, 200)["propagated"],
 		)
-		// The promise is about pauses. A node that waits for a budget on a busy machine may skip an ad.
+		// The promise is about pauses. A node that waits for a budget on a busy machine may skip an
+		// ad.
 		require.Eventually(t, fills, 5*time.Second, 20*time.Millisecond, "a resumed campaign is not served")
 	}
 }

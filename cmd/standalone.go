@@ -99,10 +99,10 @@ func (c *standalone) Run(p cli.Process) error {
 // inMemory holds both roles over the backends of in-memory mode.
 type inMemory struct {
 	*host
-	backends *backends.Embedded
-	role     *ingressRole
-	scratch  string // a folder removed when the process ends
-	shown    demo.Credentials
+	backends    *backends.Embedded
+	role        *ingressRole
+	scratch     string // a folder removed when the process ends
+	credentials demo.Credentials
 }
 
 // build constructs everything and starts nothing. change, unless it is nil, replaces backends
@@ -167,7 +167,7 @@ func (m *inMemory) addStages(consumers *consumersRole, shows bool) {
 	m.group.Add(lifecycle.Task("administrator", m.role.ensureAdmin))
 	if shows {
 		m.group.Add(lifecycle.Task("demo", func(ctx context.Context) (err error) {
-			m.shown, err = demo.Load(ctx, demo.Deps{Accounts: m.role.accounts, Campaigns: m.role.campaigns})
+			m.credentials, err = demo.Load(ctx, demo.Deps{Accounts: m.role.accounts, Campaigns: m.role.campaigns})
 			return err
 		}))
 	}
@@ -189,7 +189,7 @@ func (m *inMemory) greet(ctx context.Context, shows bool) error {
 		}
 	}
 	if shows {
-		return demo.Print(m.Stdout, m.role.http.BaseURL(), m.shown)
+		return demo.Print(m.Stdout, m.role.http.BaseURL(), m.credentials)
 	}
 	_, err := fmt.Fprintf(m.Stdout, "adnet listens on %s\n", m.role.http.BaseURL())
 	return err

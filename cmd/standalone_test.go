@@ -202,12 +202,12 @@ func TestBadStartsSayWhyInOneLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, c.args...)
 			require.Equal(t, 1, p.ends(t, 60*time.Second))
-			said := strings.TrimSpace(p.err.String())
-			require.Equal(t, 1, len(strings.Split(said, "\n")), said)
+			reply := strings.TrimSpace(p.err.String())
+			require.Equal(t, 1, len(strings.Split(reply, "\n")), reply)
 			for _, word := range c.says {
-				require.Contains(t, said, word)
+				require.Contains(t, reply, word)
 			}
-			require.NotContains(t, said, "hunter2")
+			require.NotContains(t, reply, "hunter2")
 		})
 	}
 }
@@ -250,11 +250,11 @@ func TestPauseStopsDeliveryAndCharging(t *testing.T) {
 	owner := api.register("owner@shop.example")
 	publisher := api.register("pub@bot.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
-	made := api.do("POST", "/api/campaigns?action=create", owner.token,
+	created := api.do("POST", "/api/campaigns?action=create", owner.token,
 		`{"advertiser_id":"`+owner.id+`","headline":"Chess lessons",
 		"cta_url":"https://chess.example.com/start","bid_amount":100,"target_intent_tokens":["chess"]}`, 201)
-	id := made["campaign"].(map[string]any)["id"].(string)
-	require.Equal(t, true, made["auto_approved"])
+	id := created["campaign"].(map[string]any)["id"].(string)
+	require.Equal(t, true, created["auto_approved"])
 
 	var ad map[string]any
 	require.Eventually(t, func() bool {

@@ -18,10 +18,10 @@ func TestAStrangerHarmsNobody(t *testing.T) {
 	api := client{t, base}
 	owner, publisher := api.register("owner@shop.example"), api.register("pub@bot.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
-	made := api.do("POST", "/api/campaigns?action=create", owner.token,
+	created := api.do("POST", "/api/campaigns?action=create", owner.token,
 		`{"advertiser_id":"`+owner.id+`","headline":"Chess lessons",
 		"cta_url":"https://chess.example.com/start","billing_model":"cpc","bid_amount":1,"target_intent_tokens":["chess"],"pacing":"asap","frequency_cap":0}`, 201)
-	id := made["campaign"].(map[string]any)["id"].(string)
+	id := created["campaign"].(map[string]any)["id"].(string)
 	sold := func(method string) (ad map[string]any) {
 		require.Eventually(t, func() bool {
 			ad, _ = api.do(

@@ -77,16 +77,16 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 		owner, `{"kind":"browser","name":"page","origins":["`+origin+`"]}`,
 	)
 	bySeat := func(kind string) string { // the operator gives these
-		said, err := i.run("user", "keys", "suspended@e2e.example", "--issue", kind)
+		reply, err := i.run("user", "keys", "suspended@e2e.example", "--issue", kind)
 		require.NoError(t, err)
-		return regexp.MustCompile(kind + `_live_[0-9A-Za-z_-]+`).FindString(said)
+		return regexp.MustCompile(kind + `_live_[0-9A-Za-z_-]+`).FindString(reply)
 	}
 	seat, path, conversion := bySeat("seat"), bySeat("seatpath"), issue(owner, `{"kind":"conversion"}`)
 	others := issue(publisher, `{"kind":"publisher","name":"bot"}`)
-	made := api.do("POST", "/api/campaigns", owner.token,
+	created := api.do("POST", "/api/campaigns", owner.token,
 		`{"advertiser_id":"`+owner.id+`","headline":"Wombat field guide",
 		"cta_url":"https://wombat.example.com/","bid_amount":1000,"daily_budget":100000,"total_budget":1000000,"target_intent_tokens":["wombat"],"pacing":"asap"}`, 201)
-	campaign := made["campaign"].(map[string]any)["id"].(string)
+	campaign := created["campaign"].(map[string]any)["id"].(string)
 
 	ask := func(method, path, body string, header ...string) func() (int, string) {
 		return func() (int, string) { return askAs(t, there.base, method, path, body, header...) }
@@ -174,7 +174,7 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 // each decision its ads say the approved name, another one, or none.
 func namesReachTheOtherNode(t *testing.T, api client, there, boss string, owner login, key string) {
 	t.Helper()
-	says := func() (advertiser any, shown bool) { // a node that is behind shows no ad
+	says := func() (advertiser any, visible bool) { // a node that is behind shows no ad
 		_, body := askAs(t, there, "POST", "/v1/ad-request", `{"context":"wombat"}`, "Authorization", "Bearer "+key)
 		var reply struct{ Ad map[string]any }
 		err := json.Unmarshal([]byte(body), &reply)
@@ -207,12 +207,12 @@ func namesReachTheOtherNode(t *testing.T, api client, there, boss string, owner 
 		decided, last := time.Now(), time.Duration(0)
 		require.Eventually(t, func() bool {
 			sent := time.Since(decided)
-			advertiser, shown := says()
-			if shown && !reflect.DeepEqual(advertiser, step.want) {
+			advertiser, visible := says()
+			if visible && !reflect.DeepEqual(advertiser, step.want) {
 				last = sent
 				return false
 			}
-			return shown
+			return visible
 		}, 20*time.Second, 20*time.Millisecond, "%s: %v", step.what, step.want)
 		t.Logf("%-24s said otherwise for %v", step.what, last.Round(time.Millisecond))
 		require.Less(t, last, believed, step.what)

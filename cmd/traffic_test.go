@@ -26,10 +26,10 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 	api := client{t, nodes[0].base}
 	owner, publisher := api.register("traffic-owner@e2e.example"), api.register("traffic-pub@e2e.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
-	made := api.do("POST", "/api/campaigns", owner.token,
+	created := api.do("POST", "/api/campaigns", owner.token,
 		`{"advertiser_id":"`+owner.id+`","headline":"Quokka field guide",
 		"cta_url":"https://quokka.example.com/","bid_amount":1000,"target_intent_tokens":["quokka"],"pacing":"asap"}`, 201)
-	id := made["campaign"].(map[string]any)["id"].(string)
+	id := created["campaign"].(map[string]any)["id"].(string)
 	ad := func(method string) (ad map[string]any) {
 		t.Helper()
 		require.Eventually(t, func() bool {
@@ -57,12 +57,12 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 		return reply.StatusCode, body
 	}
 
-	one := ad("rest")
+	first := ad("rest")
 	var all sync.WaitGroup
 	replies := make([]string, 100)
 	for n := range replies {
 		all.Go(func() {
-			status, body := fire(n%2, one["impression_url"], "x")
+			status, body := fire(n%2, first["impression_url"], "x")
 			replies[n] = fmt.Sprint(status, " ", len(body))
 		})
 		if n == 50 {
@@ -84,7 +84,7 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 	lonely := ad("rest")
 	time.Sleep(400 * time.Millisecond)
 	click(0, lonely) // waits for its impression; counts for its network
-	click(1, one)    // the second of the minute, on the other node
+	click(1, first)  // the second of the minute, on the other node
 	var stats map[string]any
 	whole := func(n any) int64 { return int64(n.(float64)) }
 	require.Eventually(t, func() bool {

@@ -99,16 +99,16 @@ func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 	if err != nil {
 		return err
 	}
-	type shown struct {
+	type summary struct {
 		Version int64        `json:"version"`
 		Stage   string       `json:"stage"`
 		Since   time.Time    `json:"since"`
 		MadeAt  time.Time    `json:"made_at"`
 		Report  train.Report `json:"report"`
 	}
-	list := make([]shown, len(versions))
+	list := make([]summary, len(versions))
 	for i, v := range versions {
-		list[i] = shown{Version: v.Number, Stage: string(v.Stage), Since: v.StageAt.UTC(), MadeAt: v.MadeAt.UTC()}
+		list[i] = summary{Version: v.Number, Stage: string(v.Stage), Since: v.StageAt.UTC(), MadeAt: v.MadeAt.UTC()}
 		if err := json.Unmarshal(v.Report, &list[i].Report); err != nil {
 			return fmt.Errorf("version %d: %w", v.Number, err)
 		}
@@ -129,13 +129,13 @@ func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
 		if c := r.Conversions; c != nil {
 			fmt.Fprintf(
 				p.Stdout, "  %d conversions of %d clicks; log loss %.3f, in force %.3f%s\n", c.Conversions, c.Clicks,
-				c.LogLoss, c.Incumbent, unchanged(c.Kept),
+				c.LogLoss, c.Incumbent, unchanged(c.Reason),
 			)
 		}
 		if s := r.Views; s != nil {
 			fmt.Fprintf(
 				p.Stdout, "  %d views of %d impressions: p(view) %.3f; log loss %.3f, in force %.3f%s\n", s.Views,
-				s.Impressions, s.PView, s.LogLoss, s.Incumbent, unchanged(s.Kept),
+				s.Impressions, s.PView, s.LogLoss, s.Incumbent, unchanged(s.Reason),
 			)
 		}
 		fmt.Fprintf(

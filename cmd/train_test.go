@@ -32,12 +32,12 @@ func visits(t *testing.T, store *clickhouse.Store, campaigns []uuid.UUID, day ti
 	var auctions []report.Auction
 	var events []report.Row
 	for n := range 6000 {
-		ad, asked := rng.IntN(len(subjects)), rng.IntN(len(subjects))
+		ad, requests := rng.IntN(len(subjects)), rng.IntN(len(subjects))
 		a := report.Auction{
 			AuctionID: uuid.New(), At: day.Add(time.Hour), DeveloperID: uuid.UUID{5, byte(n % 30)},
 			CampaignID: campaigns[ad],
 			Outcome: report.Outcome{
-				Terms: []uint32{lexicon.TermID(subjects[asked][1])}, SessionMark: int64(1 + n%65_000), PClick: 20_000,
+				Terms: []uint32{lexicon.TermID(subjects[requests][1])}, SessionMark: int64(1 + n%65_000), PClick: 20_000,
 			},
 		}
 		auctions = append(auctions, a)
@@ -54,7 +54,7 @@ func visits(t *testing.T, store *clickhouse.Store, campaigns []uuid.UUID, day ti
 			events = append(events, viewed)
 		}
 		rate := 0.05
-		if ad == asked {
+		if ad == requests {
 			rate = 0.8
 		}
 		if rng.Float64() < rate {
@@ -94,10 +94,10 @@ func TestTrain(t *testing.T) {
 	for _, subject := range subjects {
 		// Of a family of its own, so that its first campaign is live at once.
 		owner := api.register(subject[0] + "@" + subject[0] + ".example")
-		made := api.do("POST", "/api/campaigns", owner.token,
+		created := api.do("POST", "/api/campaigns", owner.token,
 			fmt.Sprintf(`{"advertiser_id":%q,"headline":"The %s in pictures","cta_url":"https://%s.example/","bid_amount":5}`,
 				owner.id, subject[0], subject[0]), http.StatusCreated)
-		campaigns = append(campaigns, uuid.MustParse(made["campaign"].(map[string]any)["id"].(string)))
+		campaigns = append(campaigns, uuid.MustParse(created["campaign"].(map[string]any)["id"].(string)))
 	}
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	out, err = i.run("train")

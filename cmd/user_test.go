@@ -20,8 +20,8 @@ func TestKeysAndErasureByCommand(t *testing.T) {
 		return out
 	}
 	adnet("migrate")
-	made := adnet("user", "create", "canary-owner@e2e.example")
-	id := regexp.MustCompile(` id ([0-9a-f-]{36})`).FindStringSubmatch(made)[1]
+	created := adnet("user", "create", "canary-owner@e2e.example")
+	id := regexp.MustCompile(` id ([0-9a-f-]{36})`).FindStringSubmatch(created)[1]
 	keys := func(args ...string) string {
 		return adnet(append([]string{"user", "keys", "canary-owner@e2e.example"}, args...)...)
 	}

@@ -44,8 +44,8 @@ func TestViewsArePaidFor(t *testing.T) {
 			`","billing_model":"cpm","billing_event":"viewable","bid_amount":10,"daily_budget":100,"total_budget":100}`,
 		200,
 	)
-	kept := m.do("GET", "/api/campaigns?id="+sold, m.owner.token, "", 200)
-	require.Contains(t, mustText(t, kept), `"billing_event":"viewable"`)
+	stored := m.do("GET", "/api/campaigns?id="+sold, m.owner.token, "", 200)
+	require.Contains(t, mustText(t, stored), `"billing_event":"viewable"`)
 	for _, wrong := range []string{
 		`"billing_event":"click"`, `"billing_event":"viewable","billing_model":"cpc"`,
 		`"billing_event":"viewable","optimization_goal":"target_cpa","target_cpa":1`,

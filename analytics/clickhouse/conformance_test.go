@@ -43,7 +43,7 @@ func TestReports(t *testing.T) {
 		require.NoError(t, err)
 		return storetest.Reports{
 			Writer: s, Audit: s, Reader: reader, Rollup: daily, Explain: reader, Forecast: reader, Refusals: reader,
-			Shown: reader,
+			Counted: reader,
 		}
 	})
 }

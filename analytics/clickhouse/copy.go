@@ -209,9 +209,9 @@ func readColumn(in *gob.Decoder, was string, is chcolumn.Interface) (any, error)
 	return values.Elem().Interface(), err
 }
 
-func contains(list []string, one string) bool {
+func contains(list []string, wanted string) bool {
 	for _, s := range list {
-		if s == one {
+		if s == wanted {
 			return true
 		}
 	}

@@ -77,22 +77,22 @@ func TestTermsOfFewAreNotStored(t *testing.T) {
 	}, {AuctionID: uuid.New(), At: at, Outcome: report.Outcome{Terms: []uint32{3}}}}))
 	reader, err := stats.New(stats.Config{}, stats.Deps{Store: s})
 	require.NoError(t, err)
-	told := uuid.New()
+	reported := uuid.New()
 	require.NoError(
 		t,
 		fresh.InsertAuctions(
 			t.Context(), "told",
 			[]report.Auction{{
-				AuctionID: told, At: at, Outcome: report.Outcome{Terms: []uint32{1, 2, 3, 4}, PClick: 1},
+				AuctionID: reported, At: at, Outcome: report.Outcome{Terms: []uint32{1, 2, 3, 4}, PClick: 1},
 			}},
 		),
 	)
-	for id, want := range map[uuid.UUID][]uint32{told: {3}, uuid.New(): {}} {
+	for id, want := range map[uuid.UUID][]uint32{reported: {3}, uuid.New(): {}} {
 		terms, err := reader.RecordedTerms(t.Context(), id, at.Add(-time.Second))
 		require.NoError(t, err)
 		require.Equal(t, want, terms, "of an auction, what enough people say")
 	}
-	terms, err := reader.RecordedTerms(t.Context(), told, at.AddDate(0, 0, 3))
+	terms, err := reader.RecordedTerms(t.Context(), reported, at.AddDate(0, 0, 3))
 	require.NoError(t, err)
 	require.Empty(t, terms, "another day")
 	require.EqualValues(

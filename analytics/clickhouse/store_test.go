@@ -177,7 +177,7 @@ func TestEveryFieldIsStored(t *testing.T) {
 		ECPM: 9, Format: "f", CreativeFormat: "cf", IntegrationMethod: "m",
 		Surface: "s", Region: "r", Language: "l", HostApp: "h", Sandbox: true, Took: 1500 * time.Nanosecond,
 		Tokens: 3, Tools: 4, Floor: 5, Candidates: []report.Candidate{{CampaignID: id(7), ECPM: 6, Reason: "outbid"}},
-		MoreCandidates: true, ModelVersion: "m", Explores: true, Consent: (consent.Given | consent.OptOut).String(),
+		MoreCandidates: true, ModelVersion: "m", Explores: true, Consent: (consent.Signal | consent.OptOut).String(),
 		Suitability: "debt", SuitabilityBy: "flag", AgeAdult: true,
 	}}))
 	require.NoError(t, s.InsertNotices(t.Context(), "a", []report.Notice{{

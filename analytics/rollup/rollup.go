@@ -58,7 +58,7 @@ type Rollup struct {
 	store    Store
 	log      *slog.Logger
 	now      func() time.Time
-	told     roster.Told
+	reporter roster.Report
 	failures prometheus.Counter
 	newest   prometheus.Gauge
 }
@@ -91,7 +91,7 @@ func New(cfg Config, deps Deps) (*Rollup, error) {
 }
 
 // Tells reports each run to administrators; call it before Run.
-func (r *Rollup) Tells(told roster.Told) { r.told = told }
+func (r *Rollup) Tells(reporter roster.Report) { r.reporter = reporter }
 
 // Run rolls up yesterday at once, to make up for a run missed while the process was down, and then
 // every day at Config.At after midnight UTC. It retries a failed run until it succeeds. Run returns
@@ -99,7 +99,7 @@ func (r *Rollup) Tells(told roster.Told) { r.told = told }
 func (r *Rollup) Run(ctx context.Context) error {
 	schedule.Loop(ctx, 0, func(ctx context.Context) time.Duration {
 		wait, err := r.turn(ctx)
-		r.told.Ended(ctx, err, r.now(), r.now().Add(wait))
+		r.reporter.Ended(ctx, err, r.now(), r.now().Add(wait))
 		return wait
 	})
 	return nil

@@ -125,8 +125,8 @@ func TestRun(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := &recorder{fail: "CREATE TABLE", failures: 2, swept: make(chan struct{})}
 	r := newRollup(t, Config{Retry: time.Nanosecond}, s, time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
-	var told []bool
-	r.Tells(func(_ context.Context, ended *roster.Run, _ time.Time) { told = append(told, ended.Failed) })
+	var reported []bool
+	r.Tells(func(_ context.Context, ended *roster.Run, _ time.Time) { reported = append(reported, ended.Failed) })
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
@@ -135,5 +135,5 @@ func TestRun(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Equal(t, []string{"2026-03-09"}, s.days)
 	require.InDelta(t, 2, testutil.ToFloat64(r.failures), 0)
-	require.Equal(t, []bool{true, true}, told[:2])
+	require.Equal(t, []bool{true, true}, reported[:2])
 }

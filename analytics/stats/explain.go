@@ -219,11 +219,11 @@ var askedGroups = map[report.Breakdown]string{
 	report.ByIntegrationMethod: "toString(integration_method)", report.ByFormat: "toString(format)",
 }
 
-// Asked counts the auctions of a publisher, or of all publishers, without refused requests. Errors:
-// errs.InvalidRequest for a breakdown outside the closed list; otherwise as [Reader.Stats].
-func (r *Reader) Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error) {
+// Demand counts the auctions of a publisher, or of all publishers, without refused requests.
+// Errors: errs.InvalidRequest for a breakdown outside the closed list; otherwise as [Reader.Stats].
+func (r *Reader) Demand(ctx context.Context, q report.DemandQuery) (report.Demand, error) {
 	if err := q.Check(); err != nil {
-		return report.Asked{}, err
+		return report.Demand{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -235,12 +235,12 @@ func (r *Reader) Asked(ctx context.Context, q report.AskedQuery) (report.Asked, 
 	params := map[string]string{
 		"developer": q.DeveloperID.String(), "since": min(max(q.Since, 0), lastDay).String(),
 		"until": min(max(q.Until, 0), lastDay).String(),
-		"most":  strconv.Itoa(report.MaxAskedGroups), "all": strconv.FormatBool(q.All),
+		"most":  strconv.Itoa(report.MaxDemandGroups), "all": strconv.FormatBool(q.All),
 	}
 	if err := r.store.Select(ctx, &rows, askedQuery, params); err != nil {
-		return report.Asked{}, r.failure(ctx, err)
+		return report.Demand{}, r.failure(ctx, err)
 	}
-	found := report.Asked{Outcomes: make(map[string]int64, len(rows))}
+	found := report.Demand{Outcomes: make(map[string]int64, len(rows))}
 	for _, row := range rows {
 		found.Outcomes[row.Outcome] = int64(row.N)
 		if last := row.Last.UTC(); last.After(found.Last) {
@@ -256,11 +256,11 @@ func (r *Reader) Asked(ctx context.Context, q report.AskedQuery) (report.Asked, 
 		Filled   uint64 `ch:"filled"`
 	}
 	if err := r.store.Select(ctx, &groups, "SELECT "+askedGroups[q.Breakdown]+askedGroupsQuery, params); err != nil {
-		return report.Asked{}, r.failure(ctx, err)
+		return report.Demand{}, r.failure(ctx, err)
 	}
 	for _, g := range groups {
 		found.Groups = append(
-			found.Groups, report.AskedGroup{Key: g.Key, Requests: int64(g.Requests), Filled: int64(g.Filled)},
+			found.Groups, report.DemandGroup{Key: g.Key, Requests: int64(g.Requests), Filled: int64(g.Filled)},
 		)
 	}
 	return found, nil

@@ -140,7 +140,7 @@ func (r *Reader) NeverRates(ctx context.Context, since, lately, until time.Time)
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	var rows []struct {
-		Asked        int64 `ch:"asked"`
+		Requests     int64 `ch:"asked"`
 		Refused      int64 `ch:"refused"`
 		UsualAsked   int64 `ch:"usual_asked"`
 		UsualRefused int64 `ch:"usual_refused"`
@@ -154,7 +154,7 @@ func (r *Reader) NeverRates(ctx context.Context, since, lately, until time.Time)
 	rates := make([]report.NeverRate, len(rows))
 	for i, row := range rows {
 		rates[i] = report.NeverRate{
-			Requests: row.Asked, Never: row.Refused, UsualRequests: row.UsualAsked, UsualNever: row.UsualRefused,
+			Requests: row.Requests, Never: row.Refused, UsualRequests: row.UsualAsked, UsualNever: row.UsualRefused,
 		}
 	}
 	return rates, nil

@@ -37,7 +37,7 @@ func (r *Reader) ShownAds(ctx context.Context, since, until time.Time) ([]traffi
 		Developer uuid.UUID `ch:"developer_id"`
 		Method    string    `ch:"method"`
 		Sold      int64     `ch:"sold"`
-		Shown     int64     `ch:"shown"`
+		Counted   int64     `ch:"shown"`
 	}
 	if err := r.store.Select(ctx, &rows, shownQuery, map[string]string{
 		"since": strconv.FormatInt(since.Unix(), 10), "until": strconv.FormatInt(until.Unix(), 10),
@@ -46,7 +46,7 @@ func (r *Reader) ShownAds(ctx context.Context, since, until time.Time) ([]traffi
 	}
 	ads := make([]traffic.ShownAds, len(rows))
 	for i, row := range rows {
-		ads[i] = traffic.ShownAds{DeveloperID: row.Developer, Method: row.Method, Sold: row.Sold, Shown: row.Shown}
+		ads[i] = traffic.ShownAds{DeveloperID: row.Developer, Method: row.Method, Sold: row.Sold, Counted: row.Counted}
 	}
 	return ads, nil
 }

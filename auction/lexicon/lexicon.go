@@ -20,12 +20,12 @@ const Full = 1 << 16
 // weightBits is the precision of the weights of a request: its vector has the length 1<<weightBits.
 const weightBits = 12
 
-// The gain of tokens that an advertiser picked, in units of [words.One]. Tokens that only repeat
+// The gain of tokens that an advertiser picked, in units of [words.Unit]. Tokens that only repeat
 // the text gain nothing (see [Reader.choice]).
 const (
-	pickedEcho  = 2 * words.One // added to the weight of a word in the text
-	pickedFresh = words.One     // added to the weight of a word not in the text
-	pickedGain  = words.One     // added to the match, for both
+	pickedEcho  = 2 * words.Unit // added to the weight of a word in the text
+	pickedFresh = words.Unit     // added to the weight of a word not in the text
+	pickedGain  = words.Unit     // added to the match, for both
 )
 
 // The length of a request's vector is averaged with that of pivotWords words that no campaign has,
@@ -96,12 +96,12 @@ type rawTerm struct {
 // terms returns the terms of a campaign: first of its text, then its stated ones.
 func (r *Reader) terms(t *Text) []campaignTerm {
 	r.words.Reset()
-	r.words.ReadText(t.Headline, words.One)
-	r.words.ReadText(t.Subtext, words.One)
+	r.words.ReadText(t.Headline, words.Unit)
+	r.words.ReadText(t.Subtext, words.Unit)
 	r.stated.Reset()
 	for _, list := range t.Stated {
 		for _, token := range list {
-			r.stated.ReadStated(token, words.One)
+			r.stated.ReadStated(token, words.Unit)
 		}
 	}
 	r.found = r.found[:0]
@@ -125,19 +125,19 @@ func (r *Reader) pick(stated []words.Term) {
 		}
 		at := indexOf(r.found[:ofText], term.Text)
 		if at < 0 {
-			term.Weight += term.Weight * picked / words.One * pickedFresh / words.One
+			term.Weight += term.Weight * picked / words.Unit * pickedFresh / words.Unit
 			r.found = append(r.found, campaignTerm{term, picked})
 			continue
 		}
 		found := &r.found[at]
-		found.Weight += term.Weight * picked / words.One * pickedEcho / words.One
+		found.Weight += term.Weight * picked / words.Unit * pickedEcho / words.Unit
 		found.Kind = min(found.Kind, term.Kind)
 		found.picked = picked
 	}
 }
 
-// choice returns how far the stated terms are a selection, up to [words.One]. If they merely repeat
-// the words of the text the result is 0, as nothing shows which of them matter.
+// choice returns how far the stated terms are a selection, up to [words.Unit]. If they merely
+// repeat the words of the text the result is 0, as nothing shows which of them matter.
 func choice(text []campaignTerm, stated []words.Term) uint32 {
 	plain, chosen, echoed := 0, 0, 0
 	for i := range text {
@@ -154,7 +154,7 @@ func choice(text []campaignTerm, stated []words.Term) uint32 {
 			echoed++
 		}
 	}
-	return uint32(words.One - words.One*echoed*echoed/max(plain*chosen, 1))
+	return uint32(words.Unit - words.Unit*echoed*echoed/max(plain*chosen, 1))
 }
 
 // common reports whether a term of a campaign says little about what it is for.
@@ -201,13 +201,13 @@ func (r *Reader) Campaign(table *Table, t *Text) []Impact {
 func (t *Table) impacts(terms []rawTerm, give func(i int, by uint16)) {
 	var sum uint64
 	for i := range terms {
-		w := uint64(terms[i].weight) * uint64(t.weight(terms[i].id)) / words.One
+		w := uint64(terms[i].weight) * uint64(t.weight(terms[i].id)) / words.Unit
 		sum += w * w
 	}
 	length := max(root(max(sum, leastWords*uint64(t.unseen)*uint64(t.unseen))), 1)
 	for i := range terms {
-		w := uint64(terms[i].weight) * uint64(t.weight(terms[i].id)) / words.One
-		w += w * uint64(terms[i].picked) / words.One * pickedGain / words.One
+		w := uint64(terms[i].weight) * uint64(t.weight(terms[i].id)) / words.Unit
+		w += w * uint64(terms[i].picked) / words.Unit * pickedGain / words.Unit
 		give(i, uint16(max(min(w*Full/length, Full-1), 1)))
 	}
 }
@@ -215,10 +215,10 @@ func (t *Table) impacts(terms []rawTerm, give func(i int, by uint16)) {
 // damp returns the weight of a term after damping its total weight: a second occurrence adds less
 // than the first.
 func damp(weight uint32) uint32 {
-	if weight <= words.One {
+	if weight <= words.Unit {
 		return weight
 	}
-	return words.One + (log2(uint64(weight))-log2(words.One))*177/256
+	return words.Unit + (log2(uint64(weight))-log2(words.Unit))*177/256
 }
 
 // Vector is a request in the terms of a table.
@@ -243,17 +243,18 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 	}
 	var missed uint64 // the square of the weights that no campaign has
 	for i, id := range r.ids {
-		// A term that only campaigns without a vote have counts for all others as one that is missing.
+		// A term that only campaigns without a vote have counts for all others as one that is
+		// missing.
 		term, known := &terms[i], id < table.voted
 		damped := damp(term.Weight)
 		if known || term.Kind == words.Plain || term.Kind == words.Common || term.Kind == words.Letters {
 			v.Empty = false
 		}
-		w := uint64(damped) * uint64(table.unseen) / words.One
+		w := uint64(damped) * uint64(table.unseen) / words.Unit
 		switch {
 		case known:
 			v.Own = append(v.Own, id)
-			g.add(id, max(damped*uint32(table.weights[id])/words.One, 1)) // a filter by tokens finds it
+			g.add(id, max(damped*uint32(table.weights[id])/words.Unit, 1)) // a filter by tokens finds it
 			if kin := &table.looks.kin; kin.has.has(id) && term.Kind == words.Plain {
 				g.addLikes(v, kin.of[id], id, damped/knownKin, table.weights[id])
 			}
@@ -263,13 +264,13 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 			left := w * uint64(likenessFull-likeness) / likenessFull
 			missed += left * left
 		case term.Kind == words.Common:
-			w = uint64(damped) * uint64(table.faint) / words.One
+			w = uint64(damped) * uint64(table.faint) / words.Unit
 		case term.Kind == words.Letters:
 			missed += w * w / 2 // groups overlap, so each counts half
 		}
 		if id != None {
 			v.Own = append(v.Own, id)
-			g.set(id, max(damped*uint32(table.weights[id])/words.One, 1))
+			g.set(id, max(damped*uint32(table.weights[id])/words.Unit, 1))
 			continue
 		}
 		v.Weights = append(v.Weights, Weight{Text: term.Text, ID: None, By: uint32(w)})
@@ -285,7 +286,7 @@ func (g *gather) finish(v *Vector, missed uint64) {
 		w := uint64(g.weight[id])
 		sum += w * w
 	}
-	length := root(sum + missed*uint64(g.table.missed)/words.One)
+	length := root(sum + missed*uint64(g.table.missed)/words.Unit)
 	length = max((length+root(pivotWords*uint64(g.table.unseen)*uint64(g.table.unseen)))/2, 1)
 	for i := range v.Weights {
 		v.Weights[i].By = g.table.scaled(uint64(v.Weights[i].By), length)

@@ -63,10 +63,10 @@ func TestCopiesDoNotDevalueAWord(t *testing.T) {
 	rival := "postgres hosting"
 	owners[rival] = 1000
 	order = append(order, rival)
-	one := append(order, "postgres copy0")
+	first := append(order, "postgres copy0")
 	owners["postgres copy0"] = 2000
-	few := match(freeze(owners, one), "postgres backups", rival)
-	many := one
+	few := match(freeze(owners, first), "postgres backups", rival)
+	many := first
 	for i := range 1000 {
 		text := fmt.Sprintf("postgres copy%d", i+1)
 		owners[text] = 2000

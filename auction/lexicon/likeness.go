@@ -245,9 +245,9 @@ func (g *gather) set(id, w uint32) {
 	g.weight[id] = w
 }
 
-// addLikes adds the terms for which a word of the request stands. A rare spelling of a word is worth
-// no more than its commonest, whose weight is at most ceiling.
-// If terms without votes contain the word itself, as own, of these only other spellings count.
+// addLikes adds the terms for which a word of the request stands. A rare spelling of a word is
+// worth no more than its commonest, whose weight is at most ceiling. If terms without votes contain
+// the word itself, as own, of these only other spellings count.
 func (g *gather) addLikes(v *Vector, list []like, own, damped uint32, ceiling uint16) (most uint32) {
 	voted := g.table.voted
 	for _, l := range list {
@@ -269,7 +269,7 @@ func (g *gather) addLikes(v *Vector, list []like, own, damped uint32, ceiling ui
 		if l.id < voted {
 			most = max(most, l.likeness)
 		}
-		g.add(l.id, damped*uint32(weight)/words.One*l.likeness/likenessFull*alikeWeight/words.One)
+		g.add(l.id, damped*uint32(weight)/words.Unit*l.likeness/likenessFull*alikeWeight/words.Unit)
 	}
 	return min(most, likenessFull)
 }

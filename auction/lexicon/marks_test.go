@@ -39,8 +39,8 @@ func matches(request string, ads ...string) []uint32 {
 
 const other = "garden lamps"
 
-// Whoever leaves out marks, writes a pair of letters for one, or has another case finds the word, in
-// each direction.
+// Whoever leaves out marks, writes a pair of letters for one, or has another case finds the word,
+// in each direction.
 func TestWordsWithoutTheirMarks(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"Größe", "GRÖSSE"}, {"Größe", "grösse"}, {"Größe", "groesse"}, {"Größe", "grosse"}, {"GRÖẞE", "größe"},
@@ -84,14 +84,14 @@ func TestMarksThatTellWordsApart(t *testing.T) {
 
 // The word as it is written outranks the word with other marks.
 func TestExactMarksOutrankOthers(t *testing.T) {
-	for _, one := range [][3]string{
+	for _, item := range [][3]string{
 		{"phở", "phở", "pho"}, {"pho", "pho", "phở"}, {"größe", "größe", "groesse"}, {"groesse", "groesse", "größe"},
 		{"schon", "schon", "schön"}, {"ano", "ano", "año"}, {"café", "café", "cafe"},
 		{"елка", "елка", "ёлка"}, {"إعلان", "إعلان", "اعلان"},
 	} {
-		got := matches(one[0], one[1], one[2], other)
-		require.Greater(t, got[0], got[1], one)
-		require.Positive(t, got[1], one)
+		got := matches(item[0], item[1], item[2], other)
+		require.Greater(t, got[0], got[1], item)
+		require.Positive(t, got[1], item)
 	}
 	got := matches("schön", "schoen", "schon", other)
 	require.Greater(t, got[0], got[1], "German writes a pair of letters for an umlaut")

@@ -19,7 +19,7 @@ func Matched(recorded []uint32, texts []string, most int) (matched []string) {
 			text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsNumber(c) && !unicode.IsMark(c) },
 		) {
 			r.Reset()
-			r.ReadStated(word, words.One)
+			r.ReadStated(word, words.Unit)
 			for _, term := range r.Terms() {
 				if !contains(recorded, TermID(term.Text)) || Special(term.Text) {
 					continue

@@ -14,7 +14,7 @@ func ids(texts ...string) (recorded []uint32) {
 	var r words.Reader
 	for _, text := range texts {
 		r.Reset()
-		r.ReadStated(text, words.One)
+		r.ReadStated(text, words.Unit)
 		for _, term := range r.Terms() {
 			recorded = append(recorded, TermID(term.Text))
 		}
@@ -37,7 +37,7 @@ func TestMatchedWords(t *testing.T) {
 		require.Equal(t, c.want, Matched(ids(c.recorded...), texts, 10), "%v", c.recorded)
 	}
 	require.Equal(t, []string{"cheap"}, Matched(ids("cheap", "flights", "rome"), texts, 1))
-	for _, said := range Matched(ids("東京旅行"), texts, 10) {
-		require.NotEqual(t, "東京旅行", said, "letters that match, not the sentence around them")
+	for _, reply := range Matched(ids("東京旅行"), texts, 10) {
+		require.NotEqual(t, "東京旅行", reply, "letters that match, not the sentence around them")
 	}
 }

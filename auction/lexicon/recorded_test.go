@@ -18,10 +18,10 @@ func TestRecordedTermsAreTheCampaigns(t *testing.T) {
 		owners[text] = i
 	}
 	table := freeze(owners, order)
-	said := map[uint32]bool{}
+	reply := map[uint32]bool{}
 	for id := range table.Len() {
 		term := lexicon.TermID(table.Term(uint32(id)))
-		said[term], said[lexicon.LikeID(term)] = true, true
+		reply[term], reply[lexicon.LikeID(term)] = true, true
 	}
 	var v lexicon.Reader
 	recorded := func(context string, most int) []uint32 {
@@ -31,7 +31,7 @@ func TestRecordedTermsAreTheCampaigns(t *testing.T) {
 		return v.Recorded(table, nil, most)
 	}
 	look := lexicon.LikeID(lexicon.TermID("versicherungsvergleich"))
-	require.True(t, said[look])
+	require.True(t, reply[look])
 	require.Equal(t, lexicon.TermID("versicherungsvergleich"), lexicon.LikeID(look))
 	got := recorded("versicherungsvergliech for chess in the aquarium", 32)
 	require.Contains(t, got, look, "a word that looks like it")
@@ -39,7 +39,7 @@ func TestRecordedTermsAreTheCampaigns(t *testing.T) {
 	require.NotContains(t, got, lexicon.LikeID(look), "which it did not say")
 	require.True(t, slices.IsSorted(got))
 	for _, term := range got {
-		require.True(t, said[term])
+		require.True(t, reply[term])
 	}
 	require.Equal(
 		t, []uint32{lexicon.TermID("chess")}, recorded("versicherungsvergliech for chess", 1), "its own words first",

@@ -48,7 +48,7 @@ var special = sync.OnceValue(func() map[string]bool {
 	var r words.Reader
 	for _, word := range suitability.SpecialWords() {
 		r.Reset()
-		r.ReadStated(word, words.One)
+		r.ReadStated(word, words.Unit)
 		for _, term := range r.Terms() {
 			// A single letter of a script without blanks is too ambiguous to be special.
 			if term.Kind != words.Letters || utf8.RuneCountInString(term.Text) > 1 {

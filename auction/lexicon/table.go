@@ -255,11 +255,11 @@ func (n network) commonRarity(votes uint64) uint16 {
 
 // single returns the votes of one of the campaigns of equal weight.
 func (n network) single() uint64 {
-	one := min(n.campaigns, 1<<fraction)
-	if one == 0 {
+	single := min(n.campaigns, 1<<fraction)
+	if single == 0 {
 		return 0
 	}
-	hi, lo := bits.Mul64(n.votes, one)
+	hi, lo := bits.Mul64(n.votes, single)
 	votes, _ := bits.Div64(hi, lo, n.campaigns)
 	return votes
 }
@@ -281,7 +281,7 @@ func (n network) missed() uint32 {
 	if n.campaigns <= small<<fraction {
 		return 0
 	}
-	return uint32((n.campaigns - small<<fraction) * words.One / n.campaigns)
+	return uint32((n.campaigns - small<<fraction) * words.Unit / n.campaigns)
 }
 
 // In a network of at most small campaigns, one shared content word is enough for an ad. In one of

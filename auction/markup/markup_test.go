@@ -325,9 +325,9 @@ func checkVAST(t require.TestingT, version Version, document []byte) {
 			} else {
 				require.Equal(t, "VAST", name)
 			}
-			var given []string
+			var listed []string
 			for _, a := range e.Attr {
-				given = append(given, a.Name.Local)
+				listed = append(listed, a.Name.Local)
 				require.NotEmpty(t, a.Value)
 				switch a.Name.Local {
 				case "skipoffset":
@@ -338,13 +338,13 @@ func checkVAST(t require.TestingT, version Version, document []byte) {
 			}
 			for _, attr := range g.attrs[name] {
 				attr, must := strings.CutSuffix(attr, "*")
-				at := slices.Index(given, attr)
+				at := slices.Index(listed, attr)
 				require.True(t, at >= 0 || !must, "%s of %s", attr, name)
 				if at >= 0 {
-					given = slices.Delete(given, at, at+1)
+					listed = slices.Delete(listed, at, at+1)
 				}
 			}
-			require.Empty(t, given, "attributes of %s that %s does not have", name, version)
+			require.Empty(t, listed, "attributes of %s that %s does not have", name, version)
 			stack = append(stack, &open{name: name})
 		case xml.EndElement:
 			top := stack[len(stack)-1]

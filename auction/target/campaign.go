@@ -60,8 +60,8 @@ func (s Second) within(start, end Second) bool { return start <= s && (end == 0 
 // Campaign holds what the auction needs of a deliverable campaign. It is immutable once indexed.
 type Campaign struct {
 	ID ID
-	// Advertiser owns the campaign, and Family is the advertiser's family: the zero value stands for
-	// the advertiser alone.
+	// Advertiser owns the campaign, and Family is the advertiser's family: the zero value stands
+	// for the advertiser alone.
 	Advertiser, Family ID
 	// Bid in micro-USD, per 1,000 impressions, click or conversion according to Billing.
 	Bid money.Micros
@@ -318,7 +318,7 @@ func statedTerms(r *words.Reader, lists [2][]string) iter.Seq[string] {
 		for _, list := range lists {
 			for _, token := range list {
 				r.Reset()
-				r.ReadStated(token, words.One)
+				r.ReadStated(token, words.Unit)
 				for _, term := range r.Terms() {
 					if term.Kind != words.Extra && !yield(term.Text) {
 						return

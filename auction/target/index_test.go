@@ -30,7 +30,7 @@ func found(x *Index, q Query) (ids []byte) {
 	return ids
 }
 
-func one(t Targeting) Campaign {
+func single(t Targeting) Campaign {
 	return Campaign{ID: ID{15: 1}, Bid: money.USD, Vote: FullVote, Targeting: &t}
 }
 
@@ -123,7 +123,7 @@ func TestHardFilters(t *testing.T) {
 		{"malformed", Targeting{Languages: []string{"en"}}, Query{Language: "-en"}, false},
 	} {
 		c.target.Exact = true
-		campaign := one(c.target)
+		campaign := single(c.target)
 		index := Build(ranker.Version2(), []Campaign{campaign})
 		require.Equal(t, c.want, len(found(index, c.query)) == 1, c.name)
 		_, failed, ok := NewMatcher(index, &c.query).Match(&campaign)
@@ -133,7 +133,7 @@ func TestHardFilters(t *testing.T) {
 }
 
 func TestFormats(t *testing.T) {
-	campaign := one(Targeting{})
+	campaign := single(Targeting{})
 	campaign.Format = Native
 	index := Build(ranker.Version2(), []Campaign{campaign})
 	require.Len(t, found(index, Query{}), 1)
@@ -152,7 +152,7 @@ func TestFormats(t *testing.T) {
 
 // In broad mode tokens are part of a campaign's text, and no filter.
 func TestBroadTokensAreNoFilter(t *testing.T) {
-	broad := one(Targeting{IntentTokens: []string{"travel"}})
+	broad := single(Targeting{IntentTokens: []string{"travel"}})
 	index := Build(ranker.Version2(), []Campaign{broad})
 	require.Len(t, found(index, Query{Tokens: []string{"code"}}), 1)
 	require.Empty(t, found(index, Query{Tokens: []string{"code"}, Floor: 500_000}), "but it is not relevant")
@@ -162,7 +162,7 @@ func TestBroadTokensAreNoFilter(t *testing.T) {
 
 // The owner's minimum relevance acts as a floor for its own campaign only.
 func TestAnOwnersFloor(t *testing.T) {
-	modest, proud := one(Targeting{}), one(Targeting{})
+	modest, proud := single(Targeting{}), single(Targeting{})
 	modest.Headline, proud.Headline = "Flights to Rome and hotels", "Flights to Rome and hotels"
 	proud.ID, proud.MinRelevance = ID{15: 2}, 1_000_000
 	index := Build(ranker.Version2(), []Campaign{modest, proud})
@@ -174,7 +174,7 @@ func TestAnOwnersFloor(t *testing.T) {
 }
 
 func TestApplyLeavesTheOldIndexAlone(t *testing.T) {
-	a, b := one(Targeting{}), one(Targeting{})
+	a, b := single(Targeting{}), single(Targeting{})
 	b.ID = ID{15: 2}
 	old := Build(ranker.Version2(), []Campaign{a, b})
 	paused := old.Apply(Changes{Remove: []ID{a.ID}})
@@ -220,8 +220,8 @@ func TestCompactedEqualsAndIsNoLongerOvergrown(t *testing.T) {
 }
 
 func TestCampaignsWithEqualTargetingShareIt(t *testing.T) {
-	a := one(Targeting{IntentTokens: []string{"api", "Databases"}})
-	b := one(Targeting{IntentTokens: []string{"api", "Databases"}})
+	a := single(Targeting{IntentTokens: []string{"api", "Databases"}})
+	b := single(Targeting{IntentTokens: []string{"api", "Databases"}})
 	b.ID = ID{15: 2}
 	index := Build(ranker.Version2(), []Campaign{a, b})
 	require.Same(t, index.Get(a.ID).Targeting, index.Get(b.ID).Targeting)

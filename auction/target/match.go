@@ -112,8 +112,8 @@ const (
 
 // Match compares a campaign with the query. If ok is false the campaign does not match, and failed
 // names the first campaign field that excluded it ("start_at", "format", "target_regions", …). The
-// subjects of the conversation and the bound are checked last: a campaign excluded by them otherwise
-// matches, and found holds the result.
+// subjects of the conversation and the bound are checked last: a campaign excluded by them
+// otherwise matches, and found holds the result.
 func (m *Matcher) Match(c *Campaign) (found Found, failed string, ok bool) {
 	switch {
 	case m.at < c.Start:
@@ -233,7 +233,7 @@ func (q *Query) terms(r *words.Reader) []words.Term {
 	}
 	r.Reset()
 	for _, token := range q.Tokens {
-		r.ReadStated(token, words.One)
+		r.ReadStated(token, words.Unit)
 	}
 	r.Put(q.Words)
 	return r.Terms()

@@ -14,8 +14,8 @@ const LeastConversions = 30
 // priorConversions is the weight of the first-day table, in predicted conversions.
 const priorConversions = 10
 
-// mostStep is the maximum factor by which a version changes the rate: goals controlled by predictions
-// (consumers/goal) must be able to follow.
+// mostStep is the maximum factor by which a version changes the rate: goals controlled by
+// predictions (consumers/goal) must be able to follow.
 const mostStep = 1.5
 
 // Conversions is the basis of the conversion rate. Kept is the reason for keeping the current rate,
@@ -25,7 +25,7 @@ type Conversions struct {
 	Conversions int     `json:"conversions"`
 	LogLoss     float64 `json:"log_loss"`
 	Incumbent   float64 `json:"log_loss_incumbent"`
-	Kept        string  `json:"kept,omitempty"`
+	Reason      string  `json:"kept,omitempty"`
 }
 
 // follow is a click that counts for the conversion rate.
@@ -41,8 +41,8 @@ type follow struct {
 // that predicts them worse than the current one is rejected. The rates of single campaigns are not
 // learnt here: they follow from settled counters every minute, see internal/owed.
 //
-// A guarantee: only conversions that settlement accepted as valid raise the rate; for cpa these were
-// paid for.
+// A guarantee: only conversions that settlement accepted as valid raise the rate; for cpa these
+// were paid for.
 func convert(
 	p *prior, n Network, learnt *ranker.Learnt, clicks []Sample, was ranker.PPM,
 ) (ranker.PPM, *Conversions) {
@@ -54,12 +54,12 @@ func convert(
 		}
 	}
 	if r.Conversions < LeastConversions {
-		r.Kept = "too few conversions"
+		r.Reason = "too few conversions"
 		return was, r
 	}
 	early, late := split(list)
 	if r.compare(late, stepped(networkRate(early), part(was)), was) {
-		r.Kept = "the rate predicts the newest days worse"
+		r.Reason = "the rate predicts the newest days worse"
 		return was, r
 	}
 	return stepped(networkRate(list), part(was)), r

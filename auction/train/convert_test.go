@@ -63,7 +63,7 @@ func TestConversionsAreLearnt(t *testing.T) {
 	}
 	log = append(log, followed(77, 4_000, 0)...) // is gone
 	got, report := after(n, 6, log)
-	require.Empty(t, report.Conversions.Kept)
+	require.Empty(t, report.Conversions.Reason)
 	require.Equal(t, 24_000, report.Conversions.Clicks)
 	require.Less(t, got, ranker.Certain*3/5, "an eighth of what the first table predicts")
 
@@ -133,7 +133,7 @@ func TestConversionsOfOtherCampaignsDoNotCount(t *testing.T) {
 	)
 
 	got, report := after(n, 1, followed(4, 20, 1))
-	require.Equal(t, "too few conversions", report.Conversions.Kept)
+	require.Equal(t, "too few conversions", report.Conversions.Reason)
 	require.Zero(t, got)
 }
 
@@ -146,7 +146,7 @@ func TestWorseRateIsRejected(t *testing.T) {
 		log = append(log, s)
 	}
 	got, report := after(n, 1, log)
-	require.NotEmpty(t, report.Conversions.Kept, report.Conversions)
+	require.NotEmpty(t, report.Conversions.Reason, report.Conversions)
 	require.Zero(t, got)
 }
 
@@ -159,7 +159,7 @@ func TestOneMovesTheNetworkLittle(t *testing.T) {
 		honest = append(honest, followed(campaign, 1_000, 250)...)
 	}
 	usual, report := after(n, 1, honest)
-	require.Empty(t, report.Conversions.Kept, report.Conversions)
+	require.Empty(t, report.Conversions.Reason, report.Conversions)
 	loud := append([]train.Sample(nil), honest...)
 	for i, s := range followed(1, 30_000, 1) {
 		s.Network += uint32(100_000 + i)

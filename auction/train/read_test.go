@@ -34,9 +34,9 @@ func TestLanguagesSeparateAudiences(t *testing.T) {
 		a.add(&target.Campaign{Targeting: &target.Targeting{Languages: languages}})
 	}
 	a.add(&target.Campaign{})
-	for one, row := range []string{"101101", "011011", "111111", "101101", "011011", "111111"} {
+	for item, row := range []string{"101101", "011011", "111111", "101101", "011011", "111111"} {
 		for other, meets := range row {
-			require.Equal(t, meets == '1', a.meet(uint32(one), uint32(other)), "%d %d", one, other)
+			require.Equal(t, meets == '1', a.meet(uint32(item), uint32(other)), "%d %d", item, other)
 		}
 	}
 	for i := range 2 * mostLists {

@@ -26,7 +26,7 @@ func id(kind byte, n int) (id target.ID) {
 }
 
 // topics are the subjects of requests, with the words of advertisers.
-var topics = []struct{ headline, subtext, asked string }{
+var topics = []struct{ headline, subtext, query string }{
 	{"Managed postgres", "backups replicas monitoring", "database slow query index postgres"},
 	{"Flights compared", "airlines seats fares", "travel rome holiday ticket airlines"},
 	{"Fresh coffee beans", "roasted espresso filter", "morning drink grind espresso mug"},
@@ -42,11 +42,11 @@ const copies = 3
 
 // lab is a small network with readers who click on ads of the topic of their request.
 type lab struct {
-	network train.Network
-	rng     *rand.Rand
-	scratch auction.Scratch
-	reader  words.Reader
-	asked   uint64
+	network  train.Network
+	rng      *rand.Rand
+	scratch  auction.Scratch
+	reader   words.Reader
+	requests uint64
 }
 
 func newLab() *lab {
@@ -58,7 +58,7 @@ func newLab() *lab {
 			Subtext: topic.subtext,
 		}
 		if i/len(topics) == 1 { // one of each says the half of what people ask
-			c.Targeting = &target.Targeting{IntentTokens: strings.Fields(topic.asked)[:3]}
+			c.Targeting = &target.Targeting{IntentTokens: strings.Fields(topic.query)[:3]}
 		}
 		campaigns = append(campaigns, c)
 	}
@@ -79,13 +79,13 @@ func (l *lab) visit(day int32, publisher int, right, wrong float64) (s train.Sam
 
 func (l *lab) try(day int32, publisher int, right, wrong float64) (s train.Sample, ok bool) {
 	topic := l.rng.IntN(len(topics))
-	fields := strings.Fields(topics[topic].asked)
+	fields := strings.Fields(topics[topic].query)
 	l.rng.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 	l.reader.Reset()
 	l.reader.ReadContext(fields[0] + " " + fields[1] + " " + fields[2])
-	l.asked++
+	l.requests++
 	r := auction.Request{Words: l.reader.Terms()}
-	binary.BigEndian.PutUint64(r.ID[:], l.asked*0x9e3779b97f4a7c15)
+	binary.BigEndian.PutUint64(r.ID[:], l.requests*0x9e3779b97f4a7c15)
 	won := auction.Decide(&r, l.network.Index, nil, &l.scratch)
 	if won.Winner == nil {
 		return s, false
@@ -335,23 +335,23 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	rand.New(rand.NewPCG(9, 9)).Shuffle(
 		len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] },
 	)
-	one := train.Learn(train.Counted(log), l.network, train.Settings{}).Learnt(1, log)
-	require.Equal(t, one, train.Learn(train.Counted(shuffled), l.network, train.Settings{}).Learnt(1, shuffled))
-	data, err := train.Encode(one)
+	first := train.Learn(train.Counted(log), l.network, train.Settings{}).Learnt(1, log)
+	require.Equal(t, first, train.Learn(train.Counted(shuffled), l.network, train.Settings{}).Learnt(1, shuffled))
+	data, err := train.Encode(first)
 	require.NoError(t, err)
 	back, err := train.Decode(data)
 	require.NoError(t, err)
-	require.Equal(t, one, back)
+	require.Equal(t, first, back)
 	_, err = train.Decode(data[:len(data)/2])
 	require.Error(t, err)
-	for i := range one.Clicks[1:] {
-		require.LessOrEqual(t, one.Clicks[i], one.Clicks[i+1])
+	for i := range first.Clicks[1:] {
+		require.LessOrEqual(t, first.Clicks[i], first.Clicks[i+1])
 	}
 }
 
 // teaches returns the lessons about each ad from impressions of one ad for a request that several
 // ads answer by their text.
-func teaches(shown, clicked int) (about func(campaign int) int32) {
+func teaches(views, clicked int) (about func(campaign int) int32) {
 	var list []target.Campaign
 	for i, headline := range []string{
 		"Managed postgres", "Postgres backups", "Postgres replicas", "Fresh coffee beans",
@@ -361,7 +361,7 @@ func teaches(shown, clicked int) (about func(campaign int) int32) {
 	n := train.Network{Index: target.Build(ranker.Version2(), list)}
 	term := lexicon.TermID("postgr")
 	var log []train.Sample
-	for i := range shown {
+	for i := range views {
 		log = append(
 			log,
 			train.Sample{
@@ -417,7 +417,7 @@ func TestCampaignsThatEnded(t *testing.T) {
 // Ads with enough impressions or clicks no longer explore, and neither do their copies, nor
 // advertisers whose new campaigns together had enough.
 func TestExploredAdsAndAdvertisers(t *testing.T) {
-	shown := func(campaign, advertiser, n int) (log []train.Sample) {
+	visible := func(campaign, advertiser, n int) (log []train.Sample) {
 		for i := range n {
 			log = append(
 				log,
@@ -431,14 +431,14 @@ func TestExploredAdsAndAdvertisers(t *testing.T) {
 	}
 	known, copied, young, fresh := ad(1, "known"), ad(2, "Known "), ad(3, "young"), ad(4, "fresh")
 	n := train.Network{Index: target.Build(ranker.Version2(), []target.Campaign{known, copied, young, fresh})}
-	log := slices.Concat(shown(1, 1, 3000), shown(3, 3, 1500), shown(99, 4, 3000), shown(4, 4, 10))
+	log := slices.Concat(visible(1, 1, 3000), visible(3, 3, 1500), visible(99, 4, 3000), visible(4, 4, 10))
 	got := train.Learn(log, n, train.Settings{}).Learnt(1, nil)
 	require.True(t, got.Explored[known.Content()])
 	require.Equal(t, known.Content(), copied.Content())
 	require.False(t, got.Explored[young.Content()])
 	require.Equal(t, map[[16]byte]bool{id('a', 4): true}, got.Advertisers, "a campaign that was deleted counts")
 
-	clicked := shown(3, 3, 30)
+	clicked := visible(3, 3, 30)
 	for i := range clicked {
 		clicked[i].Clicked = true
 	}

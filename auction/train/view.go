@@ -32,7 +32,7 @@ type Views struct {
 	PView       float64 `json:"p_view"`
 	LogLoss     float64 `json:"log_loss"`
 	Incumbent   float64 `json:"log_loss_incumbent"`
-	Kept        string  `json:"kept,omitempty"`
+	Reason      string  `json:"kept,omitempty"`
 }
 
 // view learns how often an impression becomes a view. The newest day judges: a value that predicts
@@ -60,11 +60,11 @@ func view(list []Seen, was ranker.PPM) (ranker.PPM, *Views) {
 	rate := was
 	switch {
 	case r.Views < LeastViews:
-		r.Kept = "too few views"
+		r.Reason = "too few views"
 	case newest == 0:
-		r.Kept = "views of one day only"
+		r.Reason = "views of one day only"
 	case r.compare(list[newest:], learnView(list[:newest], was), orFirst(was)):
-		r.Kept = "it predicts the newest day worse"
+		r.Reason = "it predicts the newest day worse"
 	default:
 		rate = learnView(list, was)
 	}

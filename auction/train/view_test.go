@@ -61,12 +61,12 @@ func TestTooFewViewsKeepTheRate(t *testing.T) {
 		"it predicts the newest day worse": append(viewed(30, 1000, 900)[:30], viewed(30, 1000, 300)[30:]...),
 	} {
 		table, report := views(1, list)
-		require.Equal(t, why, report.Kept)
+		require.Equal(t, why, report.Reason)
 		require.Zero(t, table.Learnt.View)
 		require.Equal(t, ranker.FirstView, table.PView())
 	}
 	table, report := views(1, nil)
-	require.Equal(t, "too few views", report.Kept)
+	require.Equal(t, "too few views", report.Reason)
 	require.Zero(t, table.Learnt.View)
 }
 
@@ -82,7 +82,7 @@ func TestOneMovesViewsLittle(t *testing.T) {
 			)
 		}
 		got, report := views(3, list)
-		require.Empty(t, report.Kept)
+		require.Empty(t, report.Reason)
 		require.InDelta(
 			t, float64(honest.PView()), float64(got.PView()), 0.032*float64(ranker.Certain), "5 %% of the impressions",
 		)

@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 )
 
-// One is the weight of a term that occurs once, in the last turn.
-const One = 256
+// Unit is the weight of a term that occurs once, in the last turn.
+const Unit = 256
 
 // Kind is the role of a term in a match.
 type Kind uint8
@@ -46,7 +46,7 @@ const WeakMark = "="
 type Term struct {
 	// Text is the form in which terms are compared.
 	Text string
-	// Weight is its frequency in units of [One]: earlier occurrences count less.
+	// Weight is its frequency in units of [Unit]: earlier occurrences count less.
 	Weight uint32
 	Kind   Kind
 }
@@ -95,7 +95,7 @@ func (r *Reader) Reset() {
 // from its end.
 func (r *Reader) ReadContext(text string) {
 	begin := len(r.found)
-	count := r.read(text, One)
+	count := r.read(text, Unit)
 	if count <= oneMessage {
 		return
 	}
@@ -121,7 +121,7 @@ func fade(weight uint16, back int) uint16 {
 
 // ReadTurn reads one turn of a conversation, back turns before the last (0). Each turn weighs half
 // of the one after it.
-func (r *Reader) ReadTurn(text string, back int) { r.read(text, One>>min(back, 8)) }
+func (r *Reader) ReadTurn(text string, back int) { r.read(text, Unit>>min(back, 8)) }
 
 // ReadText reads a text of a campaign, in which [Weak] terms do not count.
 func (r *Reader) ReadText(text string, weight uint16) {

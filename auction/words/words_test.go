@@ -134,10 +134,10 @@ func TestTurnsAreForgotten(t *testing.T) {
 func TestDistanceIsForgotten(t *testing.T) {
 	var r words.Reader
 	r.ReadContext("zebra " + strings.Repeat("filler ", 20) + "okapi")
-	require.EqualValues(t, words.One, weight(&r, "zebra"))
+	require.EqualValues(t, words.Unit, weight(&r, "zebra"))
 	r.Reset()
 	r.ReadContext("zebra " + strings.Repeat("filler ", 300) + "okapi")
-	require.EqualValues(t, words.One, weight(&r, "okapi"))
+	require.EqualValues(t, words.Unit, weight(&r, "okapi"))
 	require.EqualValues(t, 1, weight(&r, "zebra"))
 }
 
@@ -147,10 +147,10 @@ func TestScriptsForgetAlike(t *testing.T) {
 		term := []rune(first)
 		var r words.Reader
 		r.ReadContext(first + strings.Repeat(filler, 30))
-		require.EqualValues(t, words.One, weight(&r, string(term[:min(len(term), 3)])), first)
+		require.EqualValues(t, words.Unit, weight(&r, string(term[:min(len(term), 3)])), first)
 		r.Reset()
 		r.ReadContext(first + strings.Repeat(filler, 90))
-		require.Less(t, weight(&r, string(term[:min(len(term), 3)])), uint32(words.One), first)
+		require.Less(t, weight(&r, string(term[:min(len(term), 3)])), uint32(words.Unit), first)
 	}
 }
 
@@ -165,11 +165,11 @@ func TestCodeAndAddressesCountHalf(t *testing.T) {
 func TestStatedTokens(t *testing.T) {
 	for token, want := range map[string]string{"r": "=r", "go": "go", "Go": "go", "how to cook": "cook"} {
 		var r words.Reader
-		r.ReadStated(token, words.One)
+		r.ReadStated(token, words.Unit)
 		require.NotZero(t, weight(&r, want), token)
 	}
 	var r words.Reader
-	r.ReadStated("a day", words.One)
+	r.ReadStated("a day", words.Unit)
 	require.Zero(t, weight(&r, "=a"))
 }
 

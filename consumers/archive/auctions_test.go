@@ -48,7 +48,7 @@ func TestAuctionsAreArchivedAndTriedAgain(t *testing.T) {
 		AuctionId: id[:], AtUs: 1_700_000_000_000_123, DeveloperId: developer[:], CampaignId: id[:], PriceMicros: 5,
 		EcpmMicros: 5_000,
 		Placement:  &event.Placement{Format: "image", HostApp: "app"}, Sandbox: true, TookUs: 42,
-		Consent: uint32(consent.Given | consent.GDPR | consent.NoStorage), Suitability: "debt", SuitabilityBy: "flag",
+		Consent: uint32(consent.Signal | consent.GDPR | consent.NoStorage), Suitability: "debt", SuitabilityBy: "flag",
 		AgeAdult: true,
 	}
 	bad := record(t, 8, &event.Auction{Reason: "an outcome without an id"})

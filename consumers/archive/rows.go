@@ -80,17 +80,17 @@ func decoded(reader *event.Reader, o ledger.Outcome, r bufferedRecord) *event.Ev
 // withoutEarly removes the rows of early events from those of a chunk, which begin at from. Few
 // chunks have one, so rows are not passed to a function by value (benchmark row archive).
 func withoutEarly(block []report.Row, from int, c ledger.AppliedRange) []report.Row {
-	kept := from
+	end := from
 	for i := range c.Outcomes {
 		if c.Outcomes[i].Verdict == ledger.VerdictEarly {
 			continue
 		}
-		if kept != from+i {
-			block[kept] = block[from+i]
+		if end != from+i {
+			block[end] = block[from+i]
 		}
-		kept++
+		end++
 	}
-	return block[:kept]
+	return block[:end]
 }
 
 // fill copies an event that settlement accepted, so ids have their length and enums are known.

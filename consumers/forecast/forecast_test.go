@@ -21,12 +21,12 @@ import (
 type past struct {
 	counts      map[uuid.UUID]*[campaign.Quarters]int64
 	first, last day.Day
-	asked       int
+	requests    int
 	err         error
 }
 
 func (p *past) Opportunities(_ context.Context, first, last day.Day) (map[uuid.UUID]*[campaign.Quarters]int64, error) {
-	p.first, p.last, p.asked = first, last, p.asked+1
+	p.first, p.last, p.requests = first, last, p.requests+1
 	return p.counts, p.err
 }
 
@@ -72,13 +72,13 @@ func TestRunTriesAgain(t *testing.T) {
 		go func() { ended <- f.Run(ctx) }()
 		time.Sleep(offset + 3*again + time.Second)
 		synctest.Wait()
-		require.Equal(t, 4, source.asked)
+		require.Equal(t, 4, source.requests)
 		source.err = nil
 		time.Sleep(again)
 		synctest.Wait()
 		time.Sleep(3 * every)
 		synctest.Wait()
-		require.Equal(t, 8, source.asked)
+		require.Equal(t, 8, source.requests)
 		cancel()
 		require.NoError(t, <-ended)
 	})

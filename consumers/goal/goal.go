@@ -51,12 +51,12 @@ type Store interface {
 
 // Deps holds the dependencies of a [Steering]. All but Now are required.
 type Deps struct {
-	Log     *slog.Logger
-	Metrics prometheus.Registerer
-	Source  Source
-	Store   Store
-	Told    roster.Told // nil: runs are not reported to administrators
-	Now     func() time.Time
+	Log      *slog.Logger
+	Metrics  prometheus.Registerer
+	Source   Source
+	Store    Store
+	Reporter roster.Report // nil: runs are not reported to administrators
+	Now      func() time.Time
 }
 
 // Steering adjusts the bids of campaigns with a goal.
@@ -96,10 +96,10 @@ func New(deps Deps) *Steering {
 
 // Run evaluates the goals every minute until ctx ends, and then returns nil.
 func (s *Steering) Run(ctx context.Context) error {
-	s.deps.Told.Plans(s.deps.Now().Add(first))
+	s.deps.Reporter.Plans(s.deps.Now().Add(first))
 	schedule.Loop(ctx, first, func(ctx context.Context) time.Duration {
 		err := s.Turn(ctx)
-		s.deps.Told.Ended(ctx, err, s.deps.Now(), s.deps.Now().Add(every))
+		s.deps.Reporter.Ended(ctx, err, s.deps.Now(), s.deps.Now().Add(every))
 		if err != nil && ctx.Err() == nil {
 			s.failed.Inc()
 			s.often.Warn(ctx, "goals were not evaluated: their campaigns bid as before", "error", err)

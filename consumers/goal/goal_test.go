@@ -21,10 +21,10 @@ import (
 
 // world is a store with one campaign and the events of its days.
 type world struct {
-	record campaign.GoalRecord
-	days   map[day.Day]report.Counts
-	now    time.Time
-	told   int
+	record   campaign.GoalRecord
+	days     map[day.Day]report.Counts
+	now      time.Time
+	reported int
 }
 
 func (w *world) PursuedGoals(context.Context) ([]campaign.GoalRecord, error) {
@@ -35,7 +35,7 @@ func (w *world) KeepGoals(_ context.Context, changes []campaign.GoalChange) erro
 	for _, change := range changes {
 		w.record.State = change.State
 		if change.Pursuit != nil {
-			w.told++
+			w.reported++
 			w.record.Campaign.Pursuit = *change.Pursuit
 			w.record.Campaign.Normalize()
 		}
@@ -141,7 +141,7 @@ func TestNodesHearOfNewsOnly(t *testing.T) {
 			w.happens(0, 1, 0)
 		}
 	}
-	require.Less(t, w.told, 40, "not every minute is a new version")
+	require.Less(t, w.reported, 40, "not every minute is a new version")
 }
 
 func TestROASLearnsWhatAConversionIsWorth(t *testing.T) {

@@ -70,7 +70,8 @@ type Campaigns interface {
 
 // Families finds the families of publishers.
 type Families interface {
-	// FamilyOwners maps developer ids to that of their family's oldest account, unless it is their own.
+	// FamilyOwners maps developer ids to that of their family's oldest account, unless it is their
+	// own.
 	FamilyOwners(ctx context.Context) (map[uuid.UUID]uuid.UUID, error)
 }
 
@@ -93,7 +94,7 @@ type Deps struct {
 	Families  Families
 	Store     Store
 	World     train.World
-	Told      roster.Told // nil: runs are not reported to administrators
+	Reporter  roster.Report // nil: runs are not reported to administrators
 	Now       func() time.Time
 }
 
@@ -121,7 +122,7 @@ func New(cfg Config, deps Deps) (*Learner, error) {
 func (l *Learner) Run(ctx context.Context) error {
 	next := func() time.Duration { return schedule.UntilTimeOfDay(l.deps.Now(), l.cfg.At) }
 	first := next()
-	l.deps.Told.Plans(l.deps.Now().Add(first))
+	l.deps.Reporter.Plans(l.deps.Now().Add(first))
 	schedule.Loop(ctx, first, func(ctx context.Context) time.Duration {
 		done, err := l.nightly(ctx, l.deps.Now().AddDate(0, 0, -1))
 		wait := next()
@@ -139,7 +140,7 @@ func (l *Learner) Run(ctx context.Context) error {
 				slog.String("stage", string(done.Stage)), slog.Any("why", done.Report.Why),
 			)
 		}
-		l.deps.Told.Ended(ctx, err, l.deps.Now(), l.deps.Now().Add(wait))
+		l.deps.Reporter.Ended(ctx, err, l.deps.Now(), l.deps.Now().Add(wait))
 		return wait
 	})
 	return nil
@@ -156,7 +157,7 @@ type Done struct {
 // one on the days before. A day judges one stage of a version: a second turn does nothing.
 func (l *Learner) Turn(ctx context.Context, day time.Time) (Done, error) {
 	day = day.UTC().Truncate(24 * time.Hour)
-	versions, err := l.deps.Store.WeightVersions(ctx, ranking.Kept)
+	versions, err := l.deps.Store.WeightVersions(ctx, ranking.Retained)
 	if err != nil {
 		return Done{}, err
 	}
@@ -400,8 +401,8 @@ func (t *turn) samples(ctx context.Context, day time.Time, number int32) ([]trai
 	return t.samplesOf(rows, number), nil
 }
 
-// publisher returns the publisher that stands for its family: the weight of evidence and the suspicion
-// of a day count families, since accounts cost nothing.
+// publisher returns the publisher that stands for its family: the weight of evidence and the
+// suspicion of a day count families, since accounts cost nothing.
 func (t *turn) publisher(developer uuid.UUID) target.ID {
 	if owner, other := t.owners[developer]; other {
 		return target.ID(owner)

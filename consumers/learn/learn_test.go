@@ -48,14 +48,14 @@ func (s *source) Impressions(_ context.Context, day time.Time, most int) (list [
 	}
 	rng := rand.New(rand.NewPCG(uint64(day.Unix()), 1))
 	for i := range min(most, s.perDay) {
-		ad, asked := rng.IntN(len(subjects)), rng.IntN(len(subjects))
+		ad, requests := rng.IntN(len(subjects)), rng.IntN(len(subjects))
 		rate := s.rate / 10
-		if ad == asked {
+		if ad == requests {
 			rate = s.rate
 		}
 		r := report.Impression{
 			Day: day, CampaignID: id('c', ad), Advertiser: id('a', ad), DeveloperID: id('p', i%30),
-			Terms:   []uint32{lexicon.TermID(terms[asked])},
+			Terms:   []uint32{lexicon.TermID(terms[requests])},
 			Clicked: rng.Float64() < rate, Network: int64(1 + rng.IntN(60_000)), PClick: 20_000,
 		}
 		if s.trial {
@@ -100,8 +100,8 @@ func (s *source) Deliverable(context.Context) (list []target.Campaign, err error
 
 func (s *source) FamilyOwners(context.Context) (map[uuid.UUID]uuid.UUID, error) { return s.owners, nil }
 
-// Accounts cost nothing: those of one family are one publisher in all that is learnt, and others are
-// as before.
+// Accounts cost nothing: those of one family are one publisher in all that is learnt, and others
+// are as before.
 func TestFamilyOfPublishersCountsOnce(t *testing.T) {
 	s, owners := &source{perDay: 300}, map[uuid.UUID]uuid.UUID{}
 	for i := 1; i < 20; i++ {
@@ -130,14 +130,14 @@ func TestFamilyOfPublishersCountsOnce(t *testing.T) {
 
 // A turn counts the families of publishers that the store names.
 func TestTurnsReadFamilies(t *testing.T) {
-	s, kept, now := &source{perDay: 8000, rate: 0.6}, &shelf{}, noon
-	first, err := night(t, s, kept, &now).nightly(t.Context(), now.AddDate(0, 0, -1))
+	s, stored, now := &source{perDay: 8000, rate: 0.6}, &shelf{}, noon
+	first, err := night(t, s, stored, &now).nightly(t.Context(), now.AddDate(0, 0, -1))
 	require.NoError(t, err)
-	s.owners, kept = map[uuid.UUID]uuid.UUID{}, &shelf{}
+	s.owners, stored = map[uuid.UUID]uuid.UUID{}, &shelf{}
 	for i := range 15 {
 		s.owners[id('p', i)] = id('p', 15)
 	}
-	other, err := night(t, s, kept, &now).nightly(t.Context(), now.AddDate(0, 0, -1))
+	other, err := night(t, s, stored, &now).nightly(t.Context(), now.AddDate(0, 0, -1))
 	require.NoError(t, err)
 	require.NotEqual(t, first.Report.LogLoss, other.Report.LogLoss)
 }
@@ -183,9 +183,9 @@ func (s *shelf) MoveWeights(
 }
 
 // night is a learner at a time.
-func night(t *testing.T, s *source, kept *shelf, now *time.Time) *Learner {
+func night(t *testing.T, s *source, stored *shelf, now *time.Time) *Learner {
 	l, err := New(Config{At: time.Hour}, Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: s, Campaigns: s, Families: s, Store: kept,
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: s, Campaigns: s, Families: s, Store: stored,
 		World: train.World{},
 		Now:   func() time.Time { return *now },
 	})
@@ -194,8 +194,8 @@ func night(t *testing.T, s *source, kept *shelf, now *time.Time) *Learner {
 }
 
 func TestWeightsComeToDecide(t *testing.T) {
-	s, kept, now := &source{perDay: 8000, rate: 0.6}, &shelf{}, noon
-	l := night(t, s, kept, &now)
+	s, stored, now := &source{perDay: 8000, rate: 0.6}, &shelf{}, noon
+	l := night(t, s, stored, &now)
 	next := func() Done {
 		done, err := l.nightly(t.Context(), now.AddDate(0, 0, -1))
 		require.NoError(t, err)
@@ -204,11 +204,11 @@ func TestWeightsComeToDecide(t *testing.T) {
 	}
 	first := next()
 	require.Empty(t, first.Report.Why)
-	require.Equal(t, ranking.State{Trial: 1, Stage: ranking.Shadow}, ranking.StateOf(kept.versions))
-	weights, err := train.Decode(kept.versions[0].Data)
+	require.Equal(t, ranking.State{Trial: 1, Stage: ranking.Shadow}, ranking.StateOf(stored.versions))
+	weights, err := train.Decode(stored.versions[0].Data)
 	require.NoError(t, err)
 	require.EqualValues(t, 333_333, weights.View, "a step from a half on the way to 3 in 10")
-	require.EqualValues(t, 210_000, reportOf(kept.versions[0]).Views.Impressions)
+	require.EqualValues(t, 210_000, reportOf(stored.versions[0]).Views.Impressions)
 
 	s.trial = true
 	for range 2 { // nor the day that has judged it
@@ -218,22 +218,22 @@ func TestWeightsComeToDecide(t *testing.T) {
 	}
 	s.trial = false
 	require.Equal(t, ranking.Shadow, next().Stage, "nor can a day on which nodes foretold nothing")
-	require.Contains(t, reportOf(kept.versions[0]).Why[0], "0 clicks")
+	require.Contains(t, reportOf(stored.versions[0]).Why[0], "0 clicks")
 	s.trial = true
 	require.Equal(t, ranking.Part, next().Stage)
 	now = now.AddDate(0, 0, -1)
 	require.Equal(t, ranking.Part, next().Stage, "of two processes one has the night")
 	require.Equal(t, ranking.All, next().Stage)
-	require.Equal(t, ranking.State{Trial: 1, Stage: ranking.All}, ranking.StateOf(kept.versions))
+	require.Equal(t, ranking.State{Trial: 1, Stage: ranking.All}, ranking.StateOf(stored.versions))
 
 	require.EqualValues(t, 2, next().Number, "the next one is trained")
 	require.NoError(t, l.Rollback(t.Context()))
-	require.NotEqual(t, ranking.State{Trial: 1, Stage: ranking.All}, ranking.StateOf(kept.versions))
+	require.NotEqual(t, ranking.State{Trial: 1, Stage: ranking.All}, ranking.StateOf(stored.versions))
 }
 
 func TestATrialThatForetellsBadlyEnds(t *testing.T) {
-	s, kept, now := &source{perDay: 8000, rate: 0.6}, &shelf{}, noon
-	l := night(t, s, kept, &now)
+	s, stored, now := &source{perDay: 8000, rate: 0.6}, &shelf{}, noon
+	l := night(t, s, stored, &now)
 	_, err := l.Turn(t.Context(), now.AddDate(0, 0, -1))
 	require.NoError(t, err)
 	s.trial, now = true, now.AddDate(0, 0, 1)
@@ -243,7 +243,7 @@ func TestATrialThatForetellsBadlyEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ranking.Refused, done.Stage)
 	require.NotEmpty(t, done.Report.Why)
-	require.Equal(t, ranking.State{}, ranking.StateOf(kept.versions))
+	require.Equal(t, ranking.State{}, ranking.StateOf(stored.versions))
 }
 
 // exaggerating is a source whose trial foretells half as many clicks again.
@@ -258,26 +258,26 @@ func (s *exaggerating) Impressions(ctx context.Context, day time.Time, most int)
 }
 
 func TestFewClicksPromoteNothing(t *testing.T) {
-	s, kept, now := &source{perDay: 500, rate: 0.6}, &shelf{}, noon
-	l := night(t, s, kept, &now)
+	s, stored, now := &source{perDay: 500, rate: 0.6}, &shelf{}, noon
+	l := night(t, s, stored, &now)
 	done, err := l.Turn(t.Context(), now.AddDate(0, 0, -1))
 	require.NoError(t, err)
 	require.Equal(t, ranking.Refused, done.Stage)
 	require.Contains(t, done.Report.Why[0], "at least 1000")
-	require.Equal(t, "2026-03-03", reportOf(kept.versions[0]).Day)
-	require.Equal(t, ranking.State{}, ranking.StateOf(kept.versions))
+	require.Equal(t, "2026-03-03", reportOf(stored.versions[0]).Day)
+	require.Equal(t, ranking.State{}, ranking.StateOf(stored.versions))
 }
 
 func TestWhatChangedMeanwhileStays(t *testing.T) {
-	s, kept, now := &source{perDay: 8000, rate: 0.6, trial: true}, &shelf{}, noon
-	l := night(t, s, kept, &now)
+	s, stored, now := &source{perDay: 8000, rate: 0.6, trial: true}, &shelf{}, noon
+	l := night(t, s, stored, &now)
 	_, err := l.Turn(t.Context(), now.AddDate(0, 0, -1))
 	require.NoError(t, err)
 	now = now.AddDate(0, 0, 1)
 	l.deps.Campaigns = meddling{s, func() { require.NoError(t, l.Rollback(t.Context())) }}
 	_, err = l.Turn(t.Context(), now.AddDate(0, 0, -1))
 	require.True(t, errs.Is(err, errs.Conflict), err)
-	require.Equal(t, ranking.State{}, ranking.StateOf(kept.versions))
+	require.Equal(t, ranking.State{}, ranking.StateOf(stored.versions))
 }
 
 // meddling does something while a turn runs.

@@ -54,7 +54,7 @@ func (g *target) amounts(id uuid.UUID) map[string]money.Micros {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	found := map[string]money.Micros{}
-	for _, call := range g.told {
+	for _, call := range g.reported {
 		for _, c := range call.Requests {
 			if c.CampaignID == id && c.Exact && call.Seq == 0 && call.Epoch == g.epoch {
 				found[call.Node] += c.Amount
@@ -84,7 +84,7 @@ func TestUnheardNodesAreHeldBackBeforeAnythingIsGranted(t *testing.T) {
 	s.keep(t, reserve.Page{Node: "gone", Number: 1, Closed: true, Entries: []reserve.Entry{entry(id, 5)}})
 	s.pass(10 * time.Second)
 	s.keep(t, reserve.Page{Node: "alive", Number: 1, Entries: []reserve.Entry{entry(id, 40)}})
-	g := &target{kept: map[uuid.UUID]int64{}}
+	g := &target{stored: map[uuid.UUID]int64{}}
 	start(t, config, s, g)
 	require.Eventually(t, func() bool { return g.current() != 0 }, patience, time.Millisecond)
 	epoch := g.current()
@@ -101,7 +101,7 @@ func TestUnheardNodesAreHeldBackBeforeAnythingIsGranted(t *testing.T) {
 func TestASilentNodeIsNotWaitedForLong(t *testing.T) {
 	s := newAged()
 	id := s.add(t, 1)[0]
-	g := &target{kept: map[uuid.UUID]int64{}}
+	g := &target{stored: map[uuid.UUID]int64{}}
 	s.keep(t, reserve.Page{Node: "silent", Number: 1, Entries: []reserve.Entry{entry(id, 30)}})
 	start(t, config, s, g)
 	for i := int64(2); !g.granted(g.current()); i++ {
@@ -119,7 +119,7 @@ func TestAnOldTargetIsNotJoinedBlindly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newAged()
 			id := s.add(t, 1)[0]
-			g := &target{kept: map[uuid.UUID]int64{}, calls: map[string]int64{"dead": 100}}
+			g := &target{stored: map[uuid.UUID]int64{}, calls: map[string]int64{"dead": 100}}
 			_, stop := start(t, config, s, g)
 			require.Eventually(t, func() bool { return g.granted(g.current()) }, patience, time.Millisecond)
 			epoch := g.current()

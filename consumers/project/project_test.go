@@ -164,12 +164,12 @@ func equal(t *testing.T, s source, client *redis.Client) {
 			}
 		}
 		rooms, _, err := s.Rooms(ctx, 0)
-		shown, shownErr := projected.All(ctx)
-		if err != nil || shownErr != nil || len(rooms) != len(shown) {
+		displayed, shownErr := projected.All(ctx)
+		if err != nil || shownErr != nil || len(rooms) != len(displayed) {
 			return false
 		}
 		byID := make(map[uuid.UUID]reserve.Room)
-		for _, r := range shown {
+		for _, r := range displayed {
 			byID[r.CampaignID] = r
 		}
 		for _, r := range rooms {
@@ -234,21 +234,21 @@ func TestSeveralProjectorsAgree(t *testing.T) {
 
 // target records heads, and fails when told to.
 type target struct {
-	mu    sync.Mutex
-	fail  int
-	head  int64
-	found bool
-	kept  map[uuid.UUID]int64
-	heads []int64 // as they were given
-	rooms map[uuid.UUID]int64
-	pages int           // of rooms
-	slow  time.Duration // each page of rooms takes this long
+	mu     sync.Mutex
+	fail   int
+	head   int64
+	found  bool
+	stored map[uuid.UUID]int64
+	heads  []int64 // as they were given
+	rooms  map[uuid.UUID]int64
+	pages  int           // of rooms
+	slow   time.Duration // each page of rooms takes this long
 
-	epoch int64         // open; 0 for none
-	ready map[int64]int // rooms by the epoch they went to
-	told  []reserve.Call
-	grant int64            // the epoch that grants
-	calls map[string]int64 // the last ones it knows
+	epoch    int64         // open; 0 for none
+	ready    map[int64]int // rooms by the epoch they went to
+	reported []reserve.Call
+	grant    int64            // the epoch that grants
+	calls    map[string]int64 // the last ones it knows
 }
 
 var errTarget = errors.New("target is out of reach")
@@ -267,7 +267,7 @@ func (g *target) PublishCampaigns(_ context.Context, changed []campaign.Campaign
 		return errTarget
 	}
 	for _, c := range changed {
-		g.kept[c.ID] = max(g.kept[c.ID], c.ConfigVersion)
+		g.stored[c.ID] = max(g.stored[c.ID], c.ConfigVersion)
 	}
 	g.heads = append(g.heads, head)
 	g.head, g.found = max(g.head, head), true
@@ -309,7 +309,7 @@ func (g *target) Tell(_ context.Context, epoch int64, call reserve.Call) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	call.Epoch = epoch
-	g.told = append(g.told, call)
+	g.reported = append(g.reported, call)
 	return nil
 }
 
@@ -349,7 +349,7 @@ func (g *target) Open(_ context.Context, epoch int64) (int64, error) {
 func TestReservationsAreRebuiltUnderANewEpoch(t *testing.T) {
 	s := newSource()
 	ids := s.add(t, 3)
-	g := &target{kept: map[uuid.UUID]int64{}}
+	g := &target{stored: map[uuid.UUID]int64{}}
 	_, stop := start(t, config, s, g)
 	epoch := func(above int64) (epoch int64) {
 		require.Eventually(t, func() bool {
@@ -386,13 +386,13 @@ func TestReservationsAreRebuiltUnderANewEpoch(t *testing.T) {
 func (g *target) lose() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.head, g.found, g.kept, g.heads = 0, false, make(map[uuid.UUID]int64), nil
+	g.head, g.found, g.stored, g.heads = 0, false, make(map[uuid.UUID]int64), nil
 }
 
-func (g *target) state() (head int64, kept int, heads []int64) {
+func (g *target) state() (head int64, stored int, heads []int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.head, len(g.kept), append([]int64(nil), g.heads...)
+	return g.head, len(g.stored), append([]int64(nil), g.heads...)
 }
 
 func TestHeadIsRaisedOnlyAfterTheLastPageOfAFill(t *testing.T) {
@@ -400,12 +400,12 @@ func TestHeadIsRaisedOnlyAfterTheLastPageOfAFill(t *testing.T) {
 	s.add(t, 5)
 	_, head, err := s.ChangedCampaigns(t.Context(), 0, 10)
 	require.NoError(t, err)
-	g := &target{kept: make(map[uuid.UUID]int64)}
+	g := &target{stored: make(map[uuid.UUID]int64)}
 	start(t, config, s, g)
 	for range 2 {
 		require.Eventually(t, func() bool { h, _, _ := g.state(); return h == head }, patience, time.Millisecond)
-		_, kept, heads := g.state()
-		require.Equal(t, 5, kept)
+		_, stored, heads := g.state()
+		require.Equal(t, 5, stored)
 		require.Equal(t, []int64{0, 0, 0, head}, heads)
 		g.lose()
 	}
@@ -417,7 +417,7 @@ func TestLostRoomsAreRepaired(t *testing.T) {
 	s.spend(t, ids[0], 0, 1)
 	cfg := config
 	cfg.RepairEvery = 10 * time.Millisecond
-	g := &target{kept: make(map[uuid.UUID]int64)}
+	g := &target{stored: make(map[uuid.UUID]int64)}
 	start(t, cfg, s, g)
 	for range 2 { // the second time nothing has changed: only the repair brings them back
 		require.Eventually(t, func() bool {
@@ -437,7 +437,7 @@ func TestManyRoomsTakeLongerThanOneTimeout(t *testing.T) {
 	s.add(t, 100)
 	cfg := config
 	cfg.Timeout = 100 * time.Millisecond
-	g := &target{kept: make(map[uuid.UUID]int64), slow: 10 * time.Millisecond} // 50 pages
+	g := &target{stored: make(map[uuid.UUID]int64), slow: 10 * time.Millisecond} // 50 pages
 	p, _ := start(t, cfg, s, g)
 	require.Eventually(t, func() bool { return p.Ready() == nil }, patience, time.Millisecond)
 	g.mu.Lock()
@@ -452,7 +452,7 @@ func TestChangesGoBetweenPagesOfRooms(t *testing.T) {
 	ids := s.add(t, 400)
 	cfg := config
 	cfg.RepairEvery = time.Millisecond
-	g := &target{kept: make(map[uuid.UUID]int64), slow: 5 * time.Millisecond} // 200 pages
+	g := &target{stored: make(map[uuid.UUID]int64), slow: 5 * time.Millisecond} // 200 pages
 	p, _ := start(t, cfg, s, g)
 	pages := func() int { g.mu.Lock(); defer g.mu.Unlock(); return g.pages }
 	change := func() {
@@ -474,10 +474,10 @@ func TestChangesGoBetweenPagesOfRooms(t *testing.T) {
 func TestFailuresSkipNothing(t *testing.T) {
 	s := newSource()
 	ids := s.add(t, 5)
-	g := &target{kept: make(map[uuid.UUID]int64), fail: 3}
+	g := &target{stored: make(map[uuid.UUID]int64), fail: 3}
 	p, _ := start(t, config, s, g)
 	require.Eventually(
-		t, func() bool { _, kept, _ := g.state(); return kept == 5 && p.Ready() == nil }, patience, time.Millisecond,
+		t, func() bool { _, stored, _ := g.state(); return stored == 5 && p.Ready() == nil }, patience, time.Millisecond,
 	)
 	g.mu.Lock()
 	g.fail = 2
@@ -496,7 +496,7 @@ func TestFailuresSkipNothing(t *testing.T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, c := range changed {
-		require.Equal(t, c.ConfigVersion, g.kept[c.ID])
+		require.Equal(t, c.ConfigVersion, g.stored[c.ID])
 	}
 }
 

@@ -31,11 +31,11 @@ func (d *Detector) manyActs(
 		return nil, err
 	}
 	since := day.Of(now) - traffic.ActDays + 1
-	shown, err := d.ads.PublisherCounts(ctx, since, slices.Collect(maps.Keys(owners)))
+	displayed, err := d.ads.PublisherCounts(ctx, since, slices.Collect(maps.Keys(owners)))
 	if err != nil {
 		return nil, err
 	}
-	young := actsOf(shown, models)
+	young := actsOf(displayed, models)
 	held, err := d.store.HeldActs(ctx)
 	if err != nil {
 		return nil, err

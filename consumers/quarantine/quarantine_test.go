@@ -154,7 +154,7 @@ func TestJudgeShownAds(t *testing.T) {
 	}
 	for n := range byte(5) {
 		store.ads = append(
-			store.ads, traffic.ShownAds{DeveloperID: uuid.UUID{9, n}, Method: traffic.MethodREST, Sold: 500, Shown: 400},
+			store.ads, traffic.ShownAds{DeveloperID: uuid.UUID{9, n}, Method: traffic.MethodREST, Sold: 500, Counted: 400},
 		)
 	}
 	d := newDetector(t, store, func() time.Time { return now })
@@ -225,8 +225,8 @@ func TestJudgeSumsAnOwnersSeats(t *testing.T) {
 	require.ElementsMatch(t, []uuid.UUID{{2, 0}, {2, 1}, {2, 2}, {2, 3}, {2, 4}}, held)
 }
 
-// A person approves a publisher without readers once. A ring that was released is judged by the days
-// after that.
+// A person approves a publisher without readers once. A ring that was released is judged by the
+// days after that.
 func TestApprovalOfAPublisherWithoutReadersIsForEver(t *testing.T) {
 	now := noon
 	ringer, silent := uuid.UUID{1}, uuid.UUID{2}

@@ -87,12 +87,12 @@ type Store interface {
 
 // Deps holds the dependencies of a [Retainer].
 type Deps struct {
-	Store   Store
-	Life    time.Duration // the longest that an event counts after its auction
-	Log     *slog.Logger
-	Metrics prometheus.Registerer
-	Told    roster.Told      // nil: runs are not reported to administrators
-	Now     func() time.Time // nil: the clock
+	Store    Store
+	Life     time.Duration // the longest that an event counts after its auction
+	Log      *slog.Logger
+	Metrics  prometheus.Registerer
+	Reporter roster.Report    // nil: runs are not reported to administrators
+	Now      func() time.Time // nil: the clock
 }
 
 // Retainer runs the nightly removal.
@@ -132,7 +132,7 @@ func New(cfg Config, deps Deps) (*Retainer, error) {
 func (r *Retainer) Run(ctx context.Context) error {
 	next := func() time.Duration { return schedule.UntilTimeOfDay(r.deps.Now(), r.cfg.At) }
 	first := next()
-	r.deps.Told.Plans(r.deps.Now().Add(first))
+	r.deps.Reporter.Plans(r.deps.Now().Add(first))
 	schedule.Loop(ctx, first, func(ctx context.Context) time.Duration {
 		err := r.once(ctx)
 		wait := next()
@@ -141,7 +141,7 @@ func (r *Retainer) Run(ctx context.Context) error {
 			r.deps.Log.Error("retention failed, will be retried", "error", err)
 			wait = 10 * time.Minute
 		}
-		r.deps.Told.Ended(ctx, err, r.deps.Now(), r.deps.Now().Add(wait))
+		r.deps.Reporter.Ended(ctx, err, r.deps.Now(), r.deps.Now().Add(wait))
 		return wait
 	})
 	return nil

@@ -58,14 +58,14 @@ func (s *store) Retain(context.Context, ledger.Cutoffs, bool) (ledger.Removed, e
 func TestRunsEveryNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{fail: 1}
-		var told []string
+		var reported []string
 		tell := func(_ context.Context, ended *roster.Run, next time.Time) {
-			told = append(told, fmt.Sprint(ended != nil, ended != nil && ended.Failed, next.UTC().Format(" 15:04")))
+			reported = append(reported, fmt.Sprint(ended != nil, ended != nil && ended.Failed, next.UTC().Format(" 15:04")))
 		}
 		r, err := New(
 			Config{Marks: 60, At: 3 * time.Hour},
 			Deps{
-				Store: s, Life: conversions, Told: tell, Log: slog.New(slog.DiscardHandler),
+				Store: s, Life: conversions, Reporter: tell, Log: slog.New(slog.DiscardHandler),
 				Metrics: prometheus.NewRegistry(),
 			},
 		)
@@ -82,7 +82,7 @@ func TestRunsEveryNight(t *testing.T) {
 			t,
 			[]string{
 				"false false 03:00", "true true 03:10", "true false 03:00", "true false 03:00", "true false 03:00",
-			}, told,
+			}, reported,
 		)
 	})
 }

@@ -236,11 +236,11 @@ func TestSignedEventsAreHeldToTheirTokens(t *testing.T) {
 	house.House = true
 	require.True(t, testDecoder().record(encode(t, house)).Event.House, "settlement hears of a house ad")
 	page := valid()
-	said, err := ring.VerifyRaw(token.ForEvent("conversion"), signed(page), noon)
+	claims, err := ring.VerifyRaw(token.ForEvent("conversion"), signed(page), noon)
 	require.NoError(t, err)
 	require.False(t, testDecoder().record(encode(t, page)).Event.Browser)
-	said.Browser = true
-	page.Token = ring.AppendRaw(nil, ring.Sign(token.PurposeConverted, said))
+	claims.Browser = true
+	page.Token = ring.AppendRaw(nil, ring.Sign(token.PurposeConverted, claims))
 	require.True(
 		t, testDecoder().record(encode(t, page)).Event.Browser, "that it is of a browser key only the token says",
 	)
@@ -256,9 +256,9 @@ func keyring(t *testing.T, id string) *token.Keyring {
 	t.Helper()
 	key, err := token.NewKey(id)
 	require.NoError(t, err)
-	made, err := token.NewKeyring([]token.Key{key})
+	created, err := token.NewKeyring([]token.Key{key})
 	require.NoError(t, err)
-	return made
+	return created
 }
 
 // An event counts by the key that was valid when it happened, however late it is settled.
@@ -294,8 +294,8 @@ func TestSignedEventNeedsItsToken(t *testing.T) {
 func TestUnsignedIsBilledOnlyWhereSettlementIsToldSo(t *testing.T) {
 	e := valid()
 	e.Proof = event.Proof_UNSIGNED_BILLABLE
-	for told, want := range map[bool]ledger.Proof{true: ledger.UnsignedBillable, false: ledger.Unsigned} {
-		d := decoder{keys: ring, unsigned: told}
+	for known, want := range map[bool]ledger.Proof{true: ledger.UnsignedBillable, false: ledger.Unsigned} {
+		d := decoder{keys: ring, unsigned: known}
 		got := d.record(encode(t, e))
 		require.Empty(t, got.Problem)
 		require.Equal(t, want, got.Event.Proof)

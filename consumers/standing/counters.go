@@ -128,7 +128,7 @@ func (r *counters) each(ctx context.Context, q report.Query, add func(uuid.UUID,
 }
 
 // life returns the counters of a campaign over its life, and of its last [standing.Days] days.
-func (r *counters) life(id uuid.UUID, now time.Time) (all counts, month standing.Shown, recent []owed.Recent) {
+func (r *counters) life(id uuid.UUID, now time.Time) (all counts, month standing.Delivered, recent []owed.Recent) {
 	passed := now.Sub(now.Truncate(24 * time.Hour))
 	for i, s := range spans {
 		c, is := r.of[i][id]

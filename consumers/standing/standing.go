@@ -1,11 +1,11 @@
 // Package standing gives campaigns their standing: the family of the advertiser, its vote in rules
-// that count advertisers, and what a campaign that pays per click or conversion is owed. Every minute
-// it reads settled charges, balances and reviews, and computes the standings by the pure functions
-// of internal/standing and internal/owed.
+// that count advertisers, and what a campaign that pays per click or conversion is owed. Every
+// minute it reads settled charges, balances and reviews, and computes the standings by the pure
+// functions of internal/standing and internal/owed.
 //
 // Contract: a standing depends on stored data only, so a repeated or concurrent run gives the same
-// result. Nodes receive it like any change of a campaign, and only after a change that matters: of a
-// twentieth of a vote, or of more than 5 % of a rate. A change of the owner takes precedence. An
+// result. Nodes receive it like any change of a campaign, and only after a change that matters: of
+// a twentieth of a vote, or of more than 5 % of a rate. A change of the owner takes precedence. An
 // account that was never charged and has no balance causes no write.
 package standing
 
@@ -52,7 +52,8 @@ type Source interface {
 
 // Ads counts the events of campaigns at publishers; see analytics/stats.
 type Ads interface {
-	// PublisherCounts sums the counted events of each campaign at each of the publishers from a day on.
+	// PublisherCounts sums the counted events of each campaign at each of the publishers from a day
+	// on.
 	PublisherCounts(ctx context.Context, since day.Day, developers []uuid.UUID) ([]traffic.AdCount, error)
 }
 
@@ -79,8 +80,8 @@ type Families interface {
 	Families(ctx context.Context) (map[uuid.UUID]family.Member, error)
 }
 
-// Deps holds the dependencies of [Standings]. All but Every, Families, Postpaid, Judge, Told and Now
-// are required.
+// Deps holds the dependencies of [Standings]. All but Every, Families, Postpaid, Judge, Told and
+// Now are required.
 type Deps struct {
 	Every    time.Duration // of Run; less than a second is a minute
 	Log      *slog.Logger
@@ -93,9 +94,9 @@ type Deps struct {
 	// pay.
 	Postpaid bool
 	// Judge returns what campaigns are owed; nil for no own rates, ceilings and bounds.
-	Judge func(owed.Input) map[uuid.UUID]owed.Result
-	Told  roster.Told // nil: runs are not reported to administrators
-	Now   func() time.Time
+	Judge    func(owed.Input) map[uuid.UUID]owed.Result
+	Reporter roster.Report // nil: runs are not reported to administrators
+	Now      func() time.Time
 }
 
 // Standings computes the standings of campaigns.
@@ -149,10 +150,10 @@ func New(deps Deps) *Standings {
 // Run computes the standings at the set interval until ctx ends, and then returns nil.
 func (s *Standings) Run(ctx context.Context) error {
 	begin := min(first, s.deps.Every)
-	s.deps.Told.Plans(s.deps.Now().Add(begin))
+	s.deps.Reporter.Plans(s.deps.Now().Add(begin))
 	schedule.Loop(ctx, begin, func(ctx context.Context) time.Duration {
 		err := s.Turn(ctx)
-		s.deps.Told.Ended(ctx, err, s.deps.Now(), s.deps.Now().Add(s.deps.Every))
+		s.deps.Reporter.Ended(ctx, err, s.deps.Now(), s.deps.Now().Add(s.deps.Every))
 		if err != nil && ctx.Err() == nil {
 			s.failed.Inc()
 			s.often.Warn(ctx, "standings were not computed: campaigns keep their last ones", "error", err)
@@ -289,7 +290,7 @@ func (s *Standings) judge(
 	if err := s.readBids(ctx, now); err != nil {
 		return nil, err
 	}
-	var thousands, acts []standing.Shown
+	var thousands, acts []standing.Delivered
 	for id, k := range s.campaigns.all {
 		all, month, recent := s.counters.life(id, now)
 		if all == (counts{}) && !k.delivers {

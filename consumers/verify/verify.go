@@ -38,11 +38,11 @@ type Store interface {
 type Deps struct {
 	Store Store
 	// Check runs every check, as `adnet verify` does.
-	Check   func(ctx context.Context) ([]ledger.Check, error)
-	Log     *slog.Logger
-	Metrics prometheus.Registerer
-	Told    roster.Told // nil: runs are not reported to administrators
-	Now     func() time.Time
+	Check    func(ctx context.Context) ([]ledger.Check, error)
+	Log      *slog.Logger
+	Metrics  prometheus.Registerer
+	Reporter roster.Report // nil: runs are not reported to administrators
+	Now      func() time.Time
 }
 
 // Verifier runs verify every night and on request.
@@ -77,7 +77,7 @@ const look = 2 * time.Second
 // Run runs verify until ctx ends, and then returns nil.
 func (v *Verifier) Run(ctx context.Context) error {
 	night := v.next()
-	v.deps.Told.Plans(v.planned())
+	v.deps.Reporter.Plans(v.planned())
 	schedule.Loop(ctx, look, func(ctx context.Context) time.Duration {
 		nightly := v.cfg.At < never && !v.deps.Now().Before(night)
 		if nightly {
@@ -137,7 +137,7 @@ func (v *Verifier) Turn(ctx context.Context, nightly bool) error {
 	if broken > 0 && err == nil {
 		err = errors.New("a promise is broken")
 	}
-	v.deps.Told.Ended(ctx, err, run.EndedAt, v.planned())
+	v.deps.Reporter.Ended(ctx, err, run.EndedAt, v.planned())
 	v.broken.Set(broken)
 	v.ended.Set(float64(run.EndedAt.Unix()))
 	return nil

@@ -76,23 +76,23 @@ func TestOnlyWhenAsked(t *testing.T) {
 
 // Administrators are told when the next night's run begins, and how each run went.
 func TestRunsAreTold(t *testing.T) {
-	type said struct {
+	type statement struct {
 		ran, failed bool
 		next        string
 	}
 	for at, next := range map[time.Duration]string{4 * time.Hour: "04:00", 24 * time.Hour: ""} {
 		synctest.Test(t, func(t *testing.T) {
-			var told []said
+			var reported []statement
 			checks := []ledger.Check{{Name: "a", Want: 1, Got: 1}}
 			v, err := verify.New(verify.Config{At: at}, verify.Deps{
 				Store: memory.New(time.Now), Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 				Check: func(context.Context) ([]ledger.Check, error) { return checks, nil },
-				Told: func(_ context.Context, ended *roster.Run, next time.Time) {
-					s := said{ran: ended != nil, failed: ended != nil && ended.Failed}
+				Reporter: func(_ context.Context, ended *roster.Run, next time.Time) {
+					s := statement{ran: ended != nil, failed: ended != nil && ended.Failed}
 					if !next.IsZero() {
 						s.next = next.UTC().Format("15:04")
 					}
-					told = append(told, s)
+					reported = append(reported, s)
 				},
 			})
 			require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestRunsAreTold(t *testing.T) {
 			checks[0].Got = 2
 			time.Sleep(time.Hour)
 			require.NoError(t, v.Turn(t.Context(), true))
-			require.Equal(t, []said{{false, false, next}, {true, false, next}, {true, true, next}}, told)
+			require.Equal(t, []statement{{false, false, next}, {true, false, next}, {true, true, next}}, reported)
 		})
 	}
 }

@@ -124,9 +124,9 @@ func TestSigningKeysAreMadeOnceAndPrivate(t *testing.T) {
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	}
 	t.Setenv("ADNET_TOKEN_KEYS", "k9:given")
-	given, err := s.roleKeys()
+	listed, err := s.roleKeys()
 	require.NoError(t, err)
-	require.Equal(t, "k9:given", given[0].value)
+	require.Equal(t, "k9:given", listed[0].value)
 }
 
 func TestRolesGetTheKeysThatTheyUse(t *testing.T) {

@@ -109,9 +109,9 @@ func TestPortsMoveOnlyWhenTheyMust(t *testing.T) {
 	require.Equal(t, s.state, again.state, "the choice must survive this process")
 
 	s.cfg.Ports = "free"
-	kept := s.port(nameRedis)
+	stored := s.port(nameRedis)
 	require.NoError(t, s.choosePorts(newRedis(s)))
-	require.Equal(t, kept, s.port(nameRedis), "a free port that was chosen before is kept")
+	require.Equal(t, stored, s.port(nameRedis), "a free port that was chosen before is kept")
 }
 
 func TestDeadServerIsReportedWithItsLog(t *testing.T) {

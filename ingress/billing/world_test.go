@@ -241,27 +241,27 @@ type payPalAPI struct{}
 var payPalCaptures sync.Map // by id
 
 func (payPalAPI) Capture(_ context.Context, id string) (paypal.Capture, bool, error) {
-	said, known := payPalCaptures.Load(id)
+	reply, known := payPalCaptures.Load(id)
 	if !known {
 		return paypal.Capture{}, false, nil
 	}
-	return said.(paypal.Capture), true, nil
+	return reply.(paypal.Capture), true, nil
 }
 
 func (payPalAPI) Refund(_ context.Context, id string) (paypal.Refund, bool, error) {
-	said, known := payPalCaptures.Load("refund " + id)
+	reply, known := payPalCaptures.Load("refund " + id)
 	if !known {
 		return paypal.Refund{}, false, nil
 	}
-	return said.(paypal.Refund), true, nil
+	return reply.(paypal.Refund), true, nil
 }
 
 func (payPalAPI) Dispute(_ context.Context, id string) (paypal.Dispute, bool, error) {
-	said, known := payPalCaptures.Load("dispute " + id)
+	reply, known := payPalCaptures.Load("dispute " + id)
 	if !known {
 		return paypal.Dispute{}, false, nil
 	}
-	return said.(paypal.Dispute), true, nil
+	return reply.(paypal.Dispute), true, nil
 }
 
 // captured makes PayPal's API return the data of a delivery.

@@ -181,17 +181,17 @@ func simulate(t *testing.T, count int) {
 			}
 		}
 		time.Sleep(6 * time.Second)
-		kept := pending[:0]
+		stored := pending[:0]
 		for _, ad := range pending {
 			switch age := day.MinuteOf(time.Now()) - ad.minute; {
 			case age > 59: // its life is over
 			case rng.IntN(40) == 0:
 				l.settle(ad)
 			default:
-				kept = append(kept, ad)
+				stored = append(stored, ad)
 			}
 		}
-		pending = kept
+		pending = stored
 		l.publish()
 		require.LessOrEqual(t, l.charged, room)
 		require.Zero(t, l.free)
@@ -499,10 +499,10 @@ func TestASkewedClockServesNothing(t *testing.T) {
 }
 
 // hanging is a store that answers only when the caller gives up.
-type hanging struct{ asked chan struct{} }
+type hanging struct{ requests chan struct{} }
 
 func (h hanging) Exchange(ctx context.Context, _ reserve.Call) (reserve.Reply, error) {
-	h.asked <- struct{}{}
+	h.requests <- struct{}{}
 	<-ctx.Done()
 	return reserve.Reply{}, ctx.Err()
 }
@@ -521,9 +521,9 @@ func TestShutdownIsNotLoggedAsFailure(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- l.Run(ctx) }()
-			<-store.asked
+			<-store.requests
 			if !stopped {
-				<-store.asked // again, after it gave up
+				<-store.requests // again, after it gave up
 			}
 			cancel()
 			require.NoError(t, <-ended)

@@ -103,14 +103,14 @@ func TestEqualTargetingsAreShared(t *testing.T) {
 				Regions: drawList(t, "regions"), Languages: drawList(t, "languages"),
 			}}
 		equal := newTargetings()
-		made := equal.of(&k)
+		created := equal.of(&k)
 		require.Equal(t, &auction.Targeting{
 			Exact: true, IntentTokens: k.IntentTokens, Keywords: k.Keywords, ActiveTools: k.ActiveTools,
 			HostApps: k.HostApps, Surfaces: k.Surfaces,
 			IntegrationMethods: k.IntegrationMethods, Regions: k.Regions, Languages: k.Languages, Deals: k.Deals,
-		}, made)
+		}, created)
 		same := k.Clone()
-		require.Same(t, made, equal.of(&same))
+		require.Same(t, created, equal.of(&same))
 		same.Regions, same.Languages = append(same.Regions, "a"), nil
 		other := k.Clone()
 		other.Regions, other.Languages = k.Regions, append(k.Languages, "a")
@@ -124,9 +124,9 @@ func TestTableKeepsTheNewestCampaign(t *testing.T) {
 	newer := s.put([]campaign.Campaign{first, later, first, make1(2, 1, campaign.Active)})
 	require.Len(t, newer, 3)
 	require.Empty(t, s.put([]campaign.Campaign{later}))
-	kept, ok := s.creative(id(1))
+	stored, ok := s.creative(id(1))
 	require.True(t, ok)
-	require.Equal(t, campaign.Paused, kept.Status)
+	require.Equal(t, campaign.Paused, stored.Status)
 	_, ok = s.room(id(1))
 	require.False(t, ok, "a room is known when it was told")
 	room := reserve.Room{
@@ -134,9 +134,9 @@ func TestTableKeepsTheNewestCampaign(t *testing.T) {
 	}
 	s.putRooms([]reserve.Room{room, {CampaignID: id(3), Version: 6}})
 	s.fit()
-	told, ok := s.room(id(3))
+	reported, ok := s.room(id(3))
 	require.True(t, ok)
-	require.Equal(t, room, told)
+	require.Equal(t, room, reported)
 	_, ok = s.creative(id(3))
 	require.False(t, ok, "only its room is known")
 }
@@ -151,10 +151,10 @@ func TestNamesOfAdvertisersAreShared(t *testing.T) {
 		return k
 	}
 	called := func(n byte) string {
-		kept, ok := s.creative(id(n))
+		stored, ok := s.creative(id(n))
 		require.True(t, ok)
-		require.Equal(t, kept.Advertiser.Name != "", kept.Advertiser.Verified)
-		return kept.Advertiser.Name
+		require.Equal(t, stored.Advertiser.Name != "", stored.Advertiser.Verified)
+		return stored.Advertiser.Name
 	}
 	s.put([]campaign.Campaign{of(1, 5, ""), make1(3, 1, campaign.Active)})
 	require.Nil(t, s.names, "who has no name costs nothing")
@@ -181,8 +181,8 @@ func TestPackedCampaignIsSmall(t *testing.T) {
 	k := make1(1, 1<<40, campaign.Active)
 	k.Headline, k.Subtext, k.MediaURL = strings.Repeat("h", 60), strings.Repeat("s", 120),
 		"https://shop.example/media.png"
-	kept := len(k.Headline) + len(k.Subtext) + len(k.MediaURL) + len(k.CTAURL)
-	require.Less(t, len(pack(nil, &k)), kept+80)
+	stored := len(k.Headline) + len(k.Subtext) + len(k.MediaURL) + len(k.CTAURL)
+	require.Less(t, len(pack(nil, &k)), stored+80)
 }
 
 // A campaign that was asked for is not decoded again, and never shown as it was before.

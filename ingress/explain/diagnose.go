@@ -192,7 +192,7 @@ func (a *API) state(k *campaign.Campaign) stateReply {
 	if k.ByConversions() {
 		s.ConversionRate = ownRate(k.Standing.ConvertRate)
 	}
-	s.Bound = k.Standing.Bound.Shown()
+	s.Bound = k.Standing.Bound.Displayed()
 	if s.PolicyViolations == nil {
 		s.PolicyViolations = []campaign.Violation{}
 	}

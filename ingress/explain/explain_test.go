@@ -22,9 +22,9 @@ import (
 	"adnet/internal/token"
 )
 
-func TestExplainExchanges(t *testing.T) { apitest.Replay(t, "explain", told) }
+func TestExplainExchanges(t *testing.T) { apitest.Replay(t, "explain", reported) }
 
-func TestDiagnoseExchanges(t *testing.T) { apitest.Replay(t, "diagnose", told) }
+func TestDiagnoseExchanges(t *testing.T) { apitest.Replay(t, "diagnose", reported) }
 
 // The closed list is the document's.
 func TestCausesMatchTheDocument(t *testing.T) {
@@ -245,7 +245,7 @@ func TestTheOwnersRatesAndBound(t *testing.T) {
 		text, err := json.Marshal([]any{state.ClickRate, state.ConversionRate, state.Bound})
 		require.NoError(t, err)
 		want := map[uuid.UUID]string{
-			byClicks: `[1.25,null,null]`, byConversions: `[1.25,0.0003,{"reason":"behind","cure":"` + campaign.Behind.Shown().Cure + `"}]`,
+			byClicks: `[1.25,null,null]`, byConversions: `[1.25,0.0003,{"reason":"behind","cure":"` + campaign.Behind.Displayed().Cure + `"}]`,
 			byGoal: `[1.25,0.0003,null]`, byImpressions: `[null,null,null]`, fresh: `[null,null,null]`,
 		}
 		require.Equal(t, want[id], string(text))
@@ -267,7 +267,7 @@ func TestTheOwnersRatesAndBound(t *testing.T) {
 // Whoever looks: nothing in the reply names another's campaign or account, or its price to a
 // competitor.
 func TestOtherParticipantsStayHidden(t *testing.T) {
-	handler, names := told(t)
+	handler, names := reported(t)
 	for who, hidden := range map[string][]string{
 		"publisher": {
 			names["second"], names["rivals"], uuid.UUID(fixed(0x11)).String(), uuid.UUID(fixed(0x12)).String(),
@@ -411,7 +411,7 @@ func TestDiagnoseCountsRefusals(t *testing.T) {
 		http.MethodGet, "/api/campaigns/"+mine.String()+"/diagnose", "", "Authorization",
 		"Bearer "+w.names["advertiser"],
 	)
-	var told struct {
+	var reported struct {
 		Refused struct {
 			Subjects []map[string]any `json:"subjects"`
 		} `json:"refused"`
@@ -420,10 +420,10 @@ func TestDiagnoseCountsRefusals(t *testing.T) {
 		} `json:"window"`
 	}
 	require.Equal(t, 200, reply.Code)
-	require.NoError(t, json.Unmarshal(reply.Body.Bytes(), &told))
+	require.NoError(t, json.Unmarshal(reply.Body.Bytes(), &reported))
 	require.Equal(t, []map[string]any{
 		{"reason": "sensitive", "subject": "health", "requests": 200.0},
 		{"reason": "unsuitable", "subject": "suicide", "requests": 100.0},
-	}, told.Refused.Subjects)
-	require.Zero(t, told.Window.Auctions)
+	}, reported.Refused.Subjects)
+	require.Zero(t, reported.Window.Auctions)
 }

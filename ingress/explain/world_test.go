@@ -117,21 +117,21 @@ func (w *world) campaign(
 	if k.Status != "" {
 		status = k.Status
 	}
-	kept, err := w.Store.CreateCampaign(
+	stored, err := w.Store.CreateCampaign(
 		t.Context(), campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return status }},
 	)
 	require.NoError(t, err)
-	w.view.campaigns[id] = &kept
+	w.view.campaigns[id] = &stored
 	w.view.rooms[id] = reserve.Room{
-		CampaignID: id, Daily: kept.DailyBudget, Today: kept.DailyBudget, Total: kept.TotalBudget,
+		CampaignID: id, Daily: stored.DailyBudget, Today: stored.DailyBudget, Total: stored.TotalBudget,
 		Balance: math.MaxInt64,
 	}
-	return &kept
+	return &stored
 }
 
-// told fills the world with one auction that the advertiser won against the rival and its own other
-// campaign.
-func told(t *testing.T) (http.Handler, map[string]string) {
+// reported fills the world with one auction that the advertiser won against the rival and its own
+// other campaign.
+func reported(t *testing.T) (http.Handler, map[string]string) {
 	w := newWorld(t)
 	winner, second, rival := at(start.Add(-time.Hour), 1), at(start.Add(-time.Hour), 2), at(start.Add(-time.Hour), 3)
 	w.campaign(t, winner, "advertiser")
@@ -180,9 +180,9 @@ func told(t *testing.T) (http.Handler, map[string]string) {
 			t.Context(), "e", []report.Row{buy, view, event(2, 2*time.Second, ledger.Impression, ledger.Duplicate)},
 		),
 	)
-	shown := event(4, time.Second-3*time.Hour, ledger.Impression, ledger.VerdictHouse)
-	shown.AuctionID, shown.CampaignID, shown.AdvertiserID = house.AuctionID, own, publisher.ID
-	require.NoError(t, w.Reports.Insert(t.Context(), "h", []report.Row{shown}))
+	displayed := event(4, time.Second-3*time.Hour, ledger.Impression, ledger.VerdictHouse)
+	displayed.AuctionID, displayed.CampaignID, displayed.AdvertiserID = house.AuctionID, own, publisher.ID
+	require.NoError(t, w.Reports.Insert(t.Context(), "h", []report.Row{displayed}))
 	sign := func(id uuid.UUID, purpose token.Purpose) string {
 		return w.Ring.Sign(purpose, token.Auction{
 			AuctionID: id, CampaignID: winner, AdvertiserID: w.users["advertiser"].ID,

@@ -26,26 +26,26 @@ const codings = "gzip, deflate, identity"
 const maxCodings = 2
 
 // plain calls use with a body as a text in UTF-8, which is valid only inside use. coding is its
-// Content-Encoding. It accepts what programs send: gzip and x-gzip, also without the header, deflate
-// with and without the frame of zlib, bytes behind the end of a gzip stream, a header although the
-// body is not compressed, a byte order mark, UTF-16, NUL characters at the end. Each form of the
-// body may have limit bytes. Errors: those of [ReadBody].
+// Content-Encoding. It accepts what programs send: gzip and x-gzip, also without the header,
+// deflate with and without the frame of zlib, bytes behind the end of a gzip stream, a header
+// although the body is not compressed, a byte order mark, UTF-16, NUL characters at the end. Each
+// form of the body may have limit bytes. Errors: those of [ReadBody].
 func plain(body []byte, coding []string, limit int64, use func(body []byte) error) error {
-	given, err := codingsOf(coding)
+	codings, err := codingsOf(coding)
 	if err != nil {
 		return err
 	}
-	if len(given) == 0 && isGzip(body) {
-		given = []string{"gzip"}
+	if len(codings) == 0 && isGzip(body) {
+		codings = []string{"gzip"}
 	}
-	for i := len(given) - 1; i >= 0; i-- {
-		if isPlain(body) && (given[i] == "gzip" || len(body) > 0 && (body[0] == '{' || body[0] == '[')) {
+	for i := len(codings) - 1; i >= 0; i-- {
+		if isPlain(body) && (codings[i] == "gzip" || len(body) > 0 && (body[0] == '{' || body[0] == '[')) {
 			continue // decoded on its way, or never encoded; deflate of a text begins otherwise
 		}
 		room := bodies.Get().(*bytes.Buffer)
 		defer bodies.Put(room)
 		room.Reset()
-		if err := decode(room, body, given[i], limit); err != nil {
+		if err := decode(room, body, codings[i], limit); err != nil {
 			return err
 		}
 		body = room.Bytes()
@@ -75,7 +75,7 @@ func isGzip(body []byte) bool { return len(body) > 1 && body[0] == 0x1f && body[
 
 // codingsOf returns the codings of a body without identity, the last applied one last. Errors:
 // errs.UnsupportedEncoding.
-func codingsOf(header []string) (given []string, err error) {
+func codingsOf(header []string) (names []string, err error) {
 	for _, line := range header {
 		for name := range strings.SplitSeq(line, ",") {
 			switch name = strings.ToLower(strings.TrimSpace(name)); name {
@@ -89,15 +89,15 @@ func codingsOf(header []string) (given []string, err error) {
 					errs.UnsupportedEncoding, "the Content-Encoding of the body must be one of %s", codings,
 				)
 			}
-			given = append(given, name)
+			names = append(names, name)
 		}
 	}
-	if len(given) > maxCodings {
+	if len(names) > maxCodings {
 		return nil, errs.New(
-			errs.UnsupportedEncoding, "the body has %d content codings, at most %d are read", len(given), maxCodings,
+			errs.UnsupportedEncoding, "the body has %d content codings, at most %d are read", len(names), maxCodings,
 		)
 	}
-	return given, nil
+	return names, nil
 }
 
 // decode appends the decoded body to room. Errors: errs.PayloadTooLarge, errs.InvalidRequest.

@@ -55,13 +55,13 @@ func TestForwardedEntriesAreRead(t *testing.T) {
 // Clients behind a proxy whose entries are unreadable are not one client, and nobody's address is
 // used for them.
 func TestUnreadableEntriesAreToldApart(t *testing.T) {
-	one, other := hiddenAddress("_SEVKISEK"), hiddenAddress("_gazonk")
-	require.NotEqual(t, traffic.Network(one.String()), traffic.Network(other.String()))
-	require.Equal(t, one, hiddenAddress("_SEVKISEK:51234"), "a port is that of a connection")
-	for _, addr := range []string{one.String(), other.String()} {
+	first, other := hiddenAddress("_SEVKISEK"), hiddenAddress("_gazonk")
+	require.NotEqual(t, traffic.Network(first.String()), traffic.Network(other.String()))
+	require.Equal(t, first, hiddenAddress("_SEVKISEK:51234"), "a port is that of a connection")
+	for _, addr := range []string{first.String(), other.String()} {
 		require.True(t, strings.HasPrefix(addr, "f0"), "%s is assigned", addr)
 	}
-	require.False(t, one.IsPrivate() || one.IsLoopback() || one.IsMulticast() || one.IsLinkLocalUnicast())
+	require.False(t, first.IsPrivate() || first.IsLoopback() || first.IsMulticast() || first.IsLinkLocalUnicast())
 }
 
 func TestUnreadableAddressesAreNoticed(t *testing.T) {

@@ -70,11 +70,11 @@ func TestActionsHaveTheirOwnPolicies(t *testing.T) {
 	before := len(s.Routes())
 	login := change
 	login.Limit, login.Audited = httpapi.LimitLogins, httpapi.No
-	said := func(text string) httpapi.Handler {
+	answer := func(text string) httpapi.Handler {
 		return func(c *gin.Context) error { return httpapi.JSON(c, http.StatusOK, text) }
 	}
 	s.HandleActions(http.MethodPost, "/thing", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
-		"": {Do: said("default")}, "go": {Do: said("go"), Policy: login},
+		"": {Do: answer("default")}, "go": {Do: answer("go"), Policy: login},
 	}}, change)
 	for query, want := range map[string]string{"": `"default"`, "?op=": "", "?op=go": `"go"`, "?op=no": ""} {
 		w := httptest.NewRecorder()

@@ -214,7 +214,7 @@ func TestForwardedFor(t *testing.T) {
 // A proxy that the settings do not name is told of: behind it all people look like one.
 func TestUnnamedProxy(t *testing.T) {
 	s := server(t, httpapi.Config{TrustedProxies: []string{"10.0.0.0/24"}})
-	for peer, told := range map[string]bool{
+	for peer, known := range map[string]bool{
 		"10.0.0.9:1": false, "192.0.2.1:1": false, // named; a stranger who says what it likes
 		"10.0.1.9:1": true, "192.168.0.1:1": true, "127.0.0.1:1": true, "[fd00::1]:1": true,
 	} {
@@ -226,7 +226,7 @@ func TestUnnamedProxy(t *testing.T) {
 		require.Equal(t, before, s.counter(t, "adnet_http_unnamed_proxy_total"), "%s without the header", peer)
 		r.Header.Set("X-Forwarded-For", "198.51.100.1")
 		s.ServeHTTP(httptest.NewRecorder(), r)
-		require.Equal(t, told, s.counter(t, "adnet_http_unnamed_proxy_total") > before, peer)
+		require.Equal(t, known, s.counter(t, "adnet_http_unnamed_proxy_total") > before, peer)
 	}
 }
 

@@ -33,36 +33,36 @@ type turn struct {
 // after turnWait.
 func (t *turns) take(ctx context.Context, account uuid.UUID) (leave func(), err error) {
 	t.mu.Lock()
-	one := t.of[account]
-	if one == nil {
+	current := t.of[account]
+	if current == nil {
 		if t.of == nil {
 			t.of = make(map[uuid.UUID]*turn)
 		}
-		one = &turn{slots: make(chan struct{}, turnsAtOnce)}
-		t.of[account] = one
+		current = &turn{slots: make(chan struct{}, turnsAtOnce)}
+		t.of[account] = current
 	}
-	one.users++
+	current.users++
 	t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, turnWait)
 	defer cancel()
 	select {
-	case one.slots <- struct{}{}:
+	case current.slots <- struct{}{}:
 		return func() {
-			<-one.slots
-			t.forget(account, one)
+			<-current.slots
+			t.forget(account, current)
 		}, nil
 	case <-ctx.Done():
-		t.forget(account, one)
+		t.forget(account, current)
 		return nil, errs.New(
 			errs.RateLimited, "too many changes of this account at once; wait for the answers",
 		).With("retry_after", 1)
 	}
 }
 
-func (t *turns) forget(account uuid.UUID, one *turn) {
+func (t *turns) forget(account uuid.UUID, current *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one.users--; one.users == 0 {
+	if current.users--; current.users == 0 {
 		delete(t.of, account)
 	}
 }

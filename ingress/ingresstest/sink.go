@@ -62,8 +62,8 @@ func (s *Sink) Append(topic string, key, value []byte, done func(error)) {
 	s.Produce(topic, key, value, done)
 }
 
-// Asked returns all received events, including refused ones.
-func (s *Sink) Asked() []*event.Event {
+// Requests returns all received events, including refused ones.
+func (s *Sink) Requests() []*event.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.received

@@ -34,10 +34,10 @@ func TestReportedClicks(t *testing.T) {
 		l.Sold(large, now)
 	}
 	require.Equal(t, 10+19, reported(l, large, 1_000, now), "a hundredth, and three standard deviations")
-	one := uuid.New()
+	first := uuid.New()
 	fresh := uuid.New()
 	for range 1_000 {
-		require.True(t, l.Reported(fresh, one, now), "the repeats of a stranger use nothing up")
+		require.True(t, l.Reported(fresh, first, now), "the repeats of a stranger use nothing up")
 	}
 	require.Equal(t, 9, reported(l, fresh, 100, now))
 
@@ -62,9 +62,9 @@ func TestNetworkClickRateCountsReadersOnly(t *testing.T) {
 	for range 100 {
 		l.Sold(publisher, now)
 	}
-	one := uuid.New()
+	first := uuid.New()
 	for range 100_000 {
-		l.Followed(one) // a repeat does not count
+		l.Followed(first) // a repeat does not count
 	}
 	require.InDelta(t, 0.01, l.rateOf(&l.clicks, now), 1e-9, "at least the setting")
 	for range 2_009 {

@@ -12,11 +12,11 @@ import (
 )
 
 // Each ad holds budget until it is shown or its reservation ends, so requests for ads that are
-// never shown would take a campaign off the air. The unshown ads of one publisher, over all its keys
-// and seats, may therefore hold a hundredth of a campaign's day, or more by the share that it shows
-// of its last ads. Anyone can read a browser key, so one such key, and one network, may hold no more
-// than the hundredth. What is held counts for an hour, the longest life of a reservation, and a bid
-// until its exp.
+// never shown would take a campaign off the air. The unshown ads of one publisher, over all its
+// keys and seats, may therefore hold a hundredth of a campaign's day, or more by the share that it
+// shows of its last ads. Anyone can read a browser key, so one such key, and one network, may hold
+// no more than the hundredth. What is held counts for an hour, the longest life of a reservation,
+// and a bid until its exp.
 const (
 	// mostUnseen bounds what is held, so that it fits its tally.
 	mostUnseen = 1000 * money.USD
@@ -28,9 +28,9 @@ const (
 	certain     = 1_000_000 // of a share
 )
 
-// Hold counts an ad that is sold at now, against the daily budget of its campaign. If its publisher,
-// its browser key or its network would hold too much of the campaign, Hold counts nothing and
-// returns false. A single ad is accepted unless it costs more than 1,000 USD.
+// Hold counts an ad that is sold at now, against the daily budget of its campaign. If its
+// publisher, its browser key or its network would hold too much of the campaign, Hold counts
+// nothing and returns false. A single ad is accepted unless it costs more than 1,000 USD.
 func (l *Limits) Hold(u *traffic.Unseen, daily money.Micros, now time.Time) bool {
 	if u.Amount > mostUnseen || !l.holdPublisher(u, daily, now) {
 		return false
@@ -121,15 +121,15 @@ func (l *Limits) shownShare(publisher uint32, at traffic.Surface, now time.Time)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sold := s.peek(k, of, now)
-	shown := s.peek(surfaceKey(adsShown, publisher, at), of, now)
-	if sold == nil || shown == nil {
+	impressions := s.peek(surfaceKey(adsShown, publisher, at), of, now)
+	if sold == nil || impressions == nil {
 		return 0
 	}
 	var ads, seen int64
 	for b := sold.newest; b > sold.newest-bucket(of.slots) && ads < judgedAds; b-- {
 		of, among := int64(max(0, sold.total[sold.at(b)])), int64(0)
-		if at, ok := shown.counts(b); ok {
-			among = int64(max(0, shown.total[at]))
+		if at, ok := impressions.counts(b); ok {
+			among = int64(max(0, impressions.total[at]))
 		}
 		of = max(of, among) // ads that this node did not sell, or before it started
 		if of == 0 {
@@ -241,7 +241,8 @@ func campaignKey(class byte, campaign uuid.UUID, mark uint32) key {
 	return k
 }
 
-// surfaceKey returns the key of a publisher's ads on a surface. All of a publisher are in one shard.
+// surfaceKey returns the key of a publisher's ads on a surface. All of a publisher are in one
+// shard.
 func surfaceKey(class byte, publisher uint32, at traffic.Surface) (k key) {
 	k[0], k[1] = class, byte(at)
 	binary.BigEndian.PutUint32(k[len(k)-4:], publisher)

@@ -126,8 +126,8 @@ func TestUnseenAdsOfOnePublisher(t *testing.T) {
 	require.Len(t, known.ask(7, 1000), 9, "eight are a hundredth, and one more")
 }
 
-// A publisher that showed its last 1,000 ads and then stops holds what it showed, and less with each
-// ad: of a day of 800 ads no more than the share that is left.
+// A publisher that showed its last 1,000 ads and then stops holds what it showed, and less with
+// each ad: of a day of 800 ads no more than the share that is left.
 func TestPublisherThatStopsShowing(t *testing.T) {
 	c := newCrowd(t)
 	for range 1000 {
@@ -169,15 +169,15 @@ func TestHonestPublishersDeliver(t *testing.T) {
 	} {
 		c := newCrowd(t)
 		var late [][]*traffic.Unseen
-		shown, delay := 0, int(p.delay/time.Second)
-		for shown < 800 {
-			require.Less(t, c.now.Sub(start), p.within, "%s: %d of 800 shown", name, shown)
+		views, delay := 0, int(p.delay/time.Second)
+		for views < 800 {
+			require.Less(t, c.now.Sub(start), p.within, "%s: %d of 800 shown", name, views)
 			late = append(late, c.ask(1, p.perSecond))
 			if len(late) > delay {
 				for i, u := range late[len(late)-1-delay] {
 					if i*37%100 < p.shows || len(late)*37%100 < p.shows && p.perSecond < 10 {
 						c.node.Seen(u, c.now)
-						shown++
+						views++
 					}
 				}
 			}

@@ -125,20 +125,20 @@ func TestKeys(t *testing.T) {
 	me, admin := w.advertiser(t), w.admin(t)
 	require.Empty(t, me.Get(t, "/api/keys").As(200)["keys"])
 
-	made := me.Post(t, "/api/keys", object{"kind": "publisher", "name": " my bot "}).As(201)
-	key := made["key"].(string)
+	created := me.Post(t, "/api/keys", object{"kind": "publisher", "name": " my bot "}).As(201)
+	key := created["key"].(string)
 	require.Regexp(t, `^pub_live_[0-9A-Za-z]{36}$`, key)
-	require.True(t, strings.HasPrefix(key, made["prefix"].(string)))
-	require.Equal(t, "publisher", made["kind"])
-	require.Equal(t, "my bot", made["name"])
-	require.Equal(t, me.DeveloperID.String(), made["developer_id"])
+	require.True(t, strings.HasPrefix(key, created["prefix"].(string)))
+	require.Equal(t, "publisher", created["kind"])
+	require.Equal(t, "my bot", created["name"])
+	require.Equal(t, me.DeveloperID.String(), created["developer_id"])
 
 	seat := admin.Post(t, "/api/keys", object{"kind": "seat", "name": "exchange"}).As(201)
 	require.Regexp(t, `^seat_live_`, seat["key"])
 	me.Post(t, "/api/keys", object{"kind": "seat"}).Fails(403, "forbidden")
 
 	list := me.Get(t, "/api/keys")
-	require.Equal(t, made["id"], at(list.As(200), "keys", 0, "id"))
+	require.Equal(t, created["id"], at(list.As(200), "keys", 0, "id"))
 	require.NotContains(t, list.Text, key, "a key is shown once")
 	require.NotContains(t, list.Text, "exchange", "and only the owner's are listed")
 
@@ -160,8 +160,8 @@ func TestRevokeKey(t *testing.T) {
 		"body":  func(p *person, id string) reply { return p.Call(t, "DELETE", "/api/keys", object{"id": id}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			made := me.Post(t, "/api/keys", object{"kind": "publisher"}).As(201)
-			id, holder := made["id"].(string), w.caller(made["key"].(string))
+			created := me.Post(t, "/api/keys", object{"kind": "publisher"}).As(201)
+			id, holder := created["id"].(string), w.caller(created["key"].(string))
 			holder.Get(t, "/api/stats?type=developer").As(200)
 
 			revoke(other, id).Fails(404, "not_found")
@@ -222,24 +222,24 @@ func TestBrowserKeysAndRotation(t *testing.T) {
 	w := everything(t)
 	owner, stranger := w.advertiser(t), w.advertiser(t)
 	origins := []string{"https://app.example.com", "https://*.example.org"}
-	made := owner.Post(t, "/api/keys", object{"kind": "browser", "name": "page", "origins": origins}).As(201)
-	require.Equal(t, []any{"https://app.example.com", "https://*.example.org"}, made["origins"])
-	require.Contains(t, made["key"], "pk_live_")
+	created := owner.Post(t, "/api/keys", object{"kind": "browser", "name": "page", "origins": origins}).As(201)
+	require.Equal(t, []any{"https://app.example.com", "https://*.example.org"}, created["origins"])
+	require.Contains(t, created["key"], "pk_live_")
 	owner.Post(t, "/api/keys", object{"kind": "browser"}).Fails(400, "invalid_request")
 	owner.Post(
 		t, "/api/keys", object{"kind": "browser", "origins": []string{"http://example.com"}},
 	).Fails(400, "invalid_request")
 	owner.Post(t, "/api/keys", object{"kind": "publisher", "origins": origins}).Fails(400, "invalid_request")
 
-	path := "/api/keys/" + made["id"].(string) + "/rotate"
+	path := "/api/keys/" + created["id"].(string) + "/rotate"
 	stranger.Post(t, path, nil).Fails(404, "not_found")
 	for _, grace := range []any{-1, 2592001, 1 << 62} {
 		owner.Post(t, path, object{"grace_seconds": grace}).Fails(400, "invalid_request")
 	}
 	next := owner.Post(t, path, object{"grace_seconds": 3600}).As(201)
-	require.NotEqual(t, made["key"], next["key"])
-	require.Equal(t, made["origins"], next["origins"])
-	require.Equal(t, made["id"], next["replaces"].(object)["id"])
+	require.NotEqual(t, created["key"], next["key"])
+	require.Equal(t, created["origins"], next["origins"])
+	require.Equal(t, created["id"], next["replaces"].(object)["id"])
 	owner.Post(t, path, nil).Fails(409, "conflict")
 	keys := owner.Get(t, "/api/keys").As(200)["keys"].([]any)
 	require.Len(t, keys, 2)

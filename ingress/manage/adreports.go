@@ -77,7 +77,7 @@ func (a *API) decideReports(c *gin.Context) error {
 	if err := httpapi.Decode(c, &in); err != nil {
 		return err
 	}
-	if d.Outcome = in.Outcome; d.Outcome != adreport.Kept && d.Outcome != adreport.Removed {
+	if d.Outcome = in.Outcome; d.Outcome != adreport.Dismissed && d.Outcome != adreport.Removed {
 		return errs.New(errs.InvalidRequest, "outcome must be kept or removed").With("field", "outcome")
 	}
 	if d.Words, err = decision.Clean("words", in.Words, 1000); err != nil {
@@ -94,7 +94,7 @@ func (a *API) decideReports(c *gin.Context) error {
 	switch {
 	case d.Outcome == adreport.Removed && of.Status != campaign.Rejected && of.Status != campaign.Archived:
 		_, err = a.deps.Campaigns.Remove(ctx, admin, d.CampaignID, firstRunes(d.Words, 250))
-	case d.Outcome == adreport.Kept && reported && of.Waits():
+	case d.Outcome == adreport.Dismissed && reported && of.Waits():
 		_, err = a.deps.Campaigns.Decide(
 			ctx, admin, d.CampaignID,
 			campaign.Decision{Decision: "approved", Notes: firstRunes(d.Words, 250), Seen: of.ConfigVersion},

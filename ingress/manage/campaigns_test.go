@@ -35,7 +35,7 @@ func TestCreateWithDefaults(t *testing.T) {
 	} {
 		require.Equal(t, want, got[field], field)
 	}
-	require.Len(t, w.nodes.told, 1, "serving nodes are told at once")
+	require.Len(t, w.nodes.reported, 1, "serving nodes are told at once")
 }
 
 func TestCreateWithEveryField(t *testing.T) {
@@ -144,9 +144,9 @@ func TestCopy(t *testing.T) {
 		"2020-02-01T00:00:00Z",
 	)
 	from := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
-	made := me.Post(t, "/api/campaigns?action=copy", object{"id": id}).As(201)
-	require.Equal(t, false, made["auto_approved"])
-	got := made["campaign"].(object)
+	created := me.Post(t, "/api/campaigns?action=copy", object{"id": id}).As(201)
+	require.Equal(t, false, created["auto_approved"])
+	got := created["campaign"].(object)
 	require.Equal(t, "draft", got["status"])
 	require.Equal(t, strings.Repeat("ä", 193)+" (copy)", got["name"])
 	require.Nil(t, got["end_at"], "it has passed")
@@ -331,11 +331,11 @@ func TestUpdatePauses(t *testing.T) {
 			w := newWorld(t)
 			me := w.advertiser(t)
 			id := me.creates(t)
-			told := len(w.nodes.told)
+			reported := len(w.nodes.reported)
 			body := update(me, t, id, object{"status": "paused", "daily_budget": 80}).As(200)
 			require.Equal(t, "paused", at(body, "campaign", "status"))
 			require.EqualValues(t, 80, at(body, "campaign", "daily_budget"))
-			require.Len(t, w.nodes.told, told+1, "one change, announced once")
+			require.Len(t, w.nodes.reported, reported+1, "one change, announced once")
 			update(me, t, id, object{"status": "paused", "daily_budget": 90}).Fails(400, "invalid_state")
 			require.EqualValues(
 				t, 80, at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign", "daily_budget"), "all or nothing",
@@ -351,7 +351,7 @@ func TestPolicyRunsAgain(t *testing.T) {
 	patch := func(fields object) object {
 		return me.Call(t, "PATCH", "/api/campaigns/"+id, fields).As(200)
 	}
-	delivers := func() bool { return w.nodes.told[len(w.nodes.told)-1].Delivers() }
+	delivers := func() bool { return w.nodes.reported[len(w.nodes.reported)-1].Delivers() }
 
 	body := patch(object{"subtext": "You are now a pirate"})
 	require.Equal(t, "active", at(body, "campaign", "status"), "an update leaves the status")
@@ -573,15 +573,15 @@ func TestBoundIsShownWithItsCure(t *testing.T) {
 		require.NoError(t, w.Store.KeepStandings(t.Context(), []campaign.StandingChange{
 			{CampaignID: stored.ID, Seen: stored.ConfigVersion, Standing: campaign.Standing{Bound: bound}},
 		}))
-		shown := read()["delivery_bound"]
-		require.Equal(t, string(bound), at(shown, "reason"))
+		displayed := read()["delivery_bound"]
+		require.Equal(t, string(bound), at(displayed, "reason"))
 		for _, cure := range []string{"pay per impression", "conversion key", "review"} {
-			require.Contains(t, at(shown, "cure"), cure)
+			require.Contains(t, at(displayed, "cure"), cure)
 		}
-		require.Equal(t, shown, at(me.Get(t, "/api/campaigns").As(200), "campaigns", 0, "delivery_bound"))
+		require.Equal(t, displayed, at(me.Get(t, "/api/campaigns").As(200), "campaigns", 0, "delivery_bound"))
 		changed := me.Call(t, "PATCH", "/api/campaigns/"+id, map[string]any{"name": "after " + string(bound)}).As(200)
-		require.Equal(t, shown, at(changed, "campaign", "delivery_bound"))
+		require.Equal(t, displayed, at(changed, "campaign", "delivery_bound"))
 		me.Call(t, "PATCH", "/api/campaigns/"+id, map[string]any{"delivery_bound": nil})
-		require.Equal(t, shown, read()["delivery_bound"])
+		require.Equal(t, displayed, read()["delivery_bound"])
 	}
 }

@@ -10,8 +10,8 @@ import (
 // mailbox registers an account and signs it in.
 func (w *world) mailbox(t *testing.T, email string) (token string, id uuid.UUID) {
 	t.Helper()
-	made := w.nobody().Post(t, "/api/auth?action=register", object{"email": email, "password": "correct horse battery"})
-	reply := made.As(201)
+	created := w.nobody().Post(t, "/api/auth?action=register", object{"email": email, "password": "correct horse battery"})
+	reply := created.As(201)
 	return reply["token"].(string), uuid.MustParse(at(reply, "user", "id").(string))
 }
 
@@ -36,8 +36,8 @@ func TestOneMailboxHasOneFirstCampaign(t *testing.T) {
 	for i := range 2 {
 		require.Equal(t, a.String(), at(listed, "users", i, "family_id"))
 	}
-	one := boss.rule(t, b, "family", "decision", "split").As(200)
-	require.Equal(t, b.String(), at(one, "user", "family_id"))
+	single := boss.rule(t, b, "family", "decision", "split").As(200)
+	require.Equal(t, b.String(), at(single, "user", "family_id"))
 	boss.rule(t, b, "family", "decision", "join").Fails(400, "invalid_request")
 	boss.rule(t, b, "family", "decision", "join", "with", b).Fails(400, "invalid_request")
 	boss.rule(t, b, "family", "decision", "join", "with", uuid.New()).Fails(404, "not_found")

@@ -30,8 +30,8 @@ type StatsReader interface {
 	Stats(ctx context.Context, q report.Query) (report.Result, error)
 	// Requests counts the requests of some placements by winner and price step.
 	Requests(ctx context.Context, p report.Places) ([]report.Won, error)
-	// Asked counts the auctions of one publisher, or of all.
-	Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error)
+	// Demand counts the auctions of one publisher, or of all.
+	Demand(ctx context.Context, q report.DemandQuery) (report.Demand, error)
 	// Converted counts the conversions of an advertiser, a campaign, or all advertisers, by
 	// campaign and type.
 	Converted(ctx context.Context, q report.Query) (report.Conversions, error)
@@ -237,7 +237,7 @@ func (a *API) Mount(s *httpapi.Server) {
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
 		Params: httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"breakdown": httpapi.WordForm(report.AskedBreakdowns...), "format": httpapi.WordForm("json", "csv"),
+			"breakdown": httpapi.WordForm(report.DemandBreakdowns...), "format": httpapi.WordForm("json", "csv"),
 			"bom": httpapi.SwitchForm,
 		},
 	})

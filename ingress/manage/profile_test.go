@@ -182,9 +182,9 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 	require.NoError(t, err)
 	exchange.Call(t, "PATCH", "/api/account/profile", object{"company": name}).As(200)
 	approves(exchange, name)
-	kept, err := w.Store.Campaign(t.Context(), sold.ID)
+	stored, err := w.Store.Campaign(t.Context(), sold.ID)
 	require.NoError(t, err)
-	require.Len(t, kept.PolicyViolations, 1)
+	require.Len(t, stored.PolicyViolations, 1)
 
 	stranger := w.advertiser(t)
 	stranger.Call(t, "PATCH", "/api/account/profile", object{"display_name": name}).As(200)

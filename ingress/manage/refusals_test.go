@@ -108,7 +108,7 @@ func TestFewRefusalsCannotBeFound(t *testing.T) {
 					paths, "/api/stats/suitability?x"+days+format, "/api/admin/suitability?x"+days+format,
 					"/api/admin/requests?x"+days+format,
 				)
-				for _, by := range append([]string{""}, report.AskedBreakdowns...) {
+				for _, by := range append([]string{""}, report.DemandBreakdowns...) {
 					path := "/api/stats/requests?x" + days + format
 					if by != "" {
 						path += "&breakdown=" + by
@@ -181,10 +181,10 @@ func TestSensitiveSubjectsOfAPublisher(t *testing.T) {
 			).Fails(400, "invalid_request")["field"],
 		)
 	}
-	kept := me.Call(
+	stored := me.Call(
 		t, "PUT", "/api/account/publishing",
 		object{"sensitive_contexts": []string{"health", "debt"}, "remember": false},
 	).As(200)
-	require.Equal(t, []any{[]any{"health", "debt"}, false}, []any{kept["sensitive_contexts"], kept["remember"]})
-	require.Equal(t, kept, me.Get(t, "/api/account/publishing").As(200))
+	require.Equal(t, []any{[]any{"health", "debt"}, false}, []any{stored["sensitive_contexts"], stored["remember"]})
+	require.Equal(t, stored, me.Get(t, "/api/account/publishing").As(200))
 }

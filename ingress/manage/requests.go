@@ -60,7 +60,7 @@ func (a *API) requests(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q := report.AskedQuery{
+	q := report.DemandQuery{
 		DeveloperID: developer, Since: since, Until: until, Breakdown: report.Breakdown(c.Query("breakdown")),
 	}
 	if err := q.Check(); err != nil {
@@ -95,11 +95,11 @@ func (a *API) networkRequests(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.answerRequests(c, report.AskedQuery{All: true, Since: since, Until: until})
+	return a.answerRequests(c, report.DemandQuery{All: true, Since: since, Until: until})
 }
 
-func (a *API) answerRequests(c *gin.Context, q report.AskedQuery) error {
-	found, err := a.deps.Stats.Asked(c.Request.Context(), q)
+func (a *API) answerRequests(c *gin.Context, q report.DemandQuery) error {
+	found, err := a.deps.Stats.Demand(c.Request.Context(), q)
 	if err != nil {
 		return err
 	}

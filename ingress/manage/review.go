@@ -90,7 +90,7 @@ func (a *API) reviewCampaign(c *gin.Context) error {
 	tag(c, &changed.Campaign)
 	if d.Reported {
 		outcome := map[bool]string{
-			true: adreport.Kept, false: adreport.Removed,
+			true: adreport.Dismissed, false: adreport.Removed,
 		}[changed.Campaign.Status != campaign.Rejected]
 		of := adreport.Decision{CampaignID: id, Outcome: outcome, Words: in.Notes, By: admin.ID, At: a.deps.Now().UTC()}
 		// another administrator has decided them already

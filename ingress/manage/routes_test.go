@@ -366,14 +366,14 @@ func TestSeatsOfAnOwner(t *testing.T) {
 	body["use_ad_credit"] = true
 	owner.Post(t, "/api/campaigns", body).Fails(503, "demo_mode") // of in-memory mode: it was let through to the store
 	owner.Post(t, "/api/keys", object{"kind": "seatpath", "seat_id": seat.ID.String()}).Fails(403, "forbidden")
-	made := w.admin(t).Post(
+	created := w.admin(t).Post(
 		t, "/api/keys",
 		object{"kind": "seatpath", "seat_id": seat.ID.String(), "addresses": []string{"192.0.2.7", "2001:db8::/32"}},
 	).As(201)
-	require.Equal(t, seat.DeveloperID.String(), made["developer_id"])
-	require.Equal(t, []any{"192.0.2.7/32", "2001:db8::/32"}, made["addresses"])
+	require.Equal(t, seat.DeveloperID.String(), created["developer_id"])
+	require.Equal(t, []any{"192.0.2.7/32", "2001:db8::/32"}, created["addresses"])
 	w.admin(t).Post(
 		t, "/api/keys", object{"kind": "seatpath", "addresses": []string{"x"}},
 	).Fails(400, "invalid_request")
-	owner.Call(t, "DELETE", "/api/keys/"+made["id"].(string), nil).As(200)
+	owner.Call(t, "DELETE", "/api/keys/"+created["id"].(string), nil).As(200)
 }

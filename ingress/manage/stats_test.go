@@ -125,13 +125,13 @@ func TestStatsBreakdown(t *testing.T) {
 func TestRequests(t *testing.T) {
 	w := newWorld(t)
 	me, other := w.advertiser(t), w.advertiser(t)
-	asked := func(who *person, at time.Time, reason string) report.Auction {
+	requests := func(who *person, at time.Time, reason string) report.Auction {
 		return report.Auction{AuctionID: uuid.Must(uuid.NewV7()), At: at, DeveloperID: who.DeveloperID, Reason: reason}
 	}
 	require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", []report.Auction{
-		asked(me, w.Now, ""), asked(me, w.Now.Add(time.Second), "no_match"), asked(me, w.Now, "no_match"),
-		asked(me, w.Now, "paced"), asked(other, w.Now, ""),
-		asked(me, w.Now.AddDate(0, 0, -40), ""),
+		requests(me, w.Now, ""), requests(me, w.Now.Add(time.Second), "no_match"), requests(me, w.Now, "no_match"),
+		requests(me, w.Now, "paced"), requests(other, w.Now, ""),
+		requests(me, w.Now.AddDate(0, 0, -40), ""),
 	}))
 	got := me.Get(t, "/api/stats/requests").As(200)
 	require.Equal(t, object{
@@ -139,7 +139,7 @@ func TestRequests(t *testing.T) {
 		"last_at": "2026-03-10T12:00:01Z",
 		"no_fill": []any{object{"reason": "no_match", "requests": 2.0}, object{"reason": "paced", "requests": 1.0}},
 	}, got)
-	placed := asked(me, w.Now.AddDate(0, 0, -60), "")
+	placed := requests(me, w.Now.AddDate(0, 0, -60), "")
 	placed.Surface = "welcome"
 	unfilled := placed
 	unfilled.AuctionID, unfilled.Reason = uuid.Must(uuid.NewV7()), "no_match"

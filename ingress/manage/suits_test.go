@@ -16,17 +16,17 @@ func TestSubjectsAndTradesOfACampaign(t *testing.T) {
 		problem := me.Post(t, "/api/campaigns", me.draft(field, []string{id})).Fails(400, "invalid_request")
 		require.Equal(t, field, problem["field"])
 	}
-	made := me.Post(
+	created := me.Post(
 		t, "/api/campaigns",
 		me.draft("trades", []string{"credit", "alcohol"}, "sensitive_contexts", []string{"alcohol"}),
 	).As(201)
-	require.Equal(t, false, made["auto_approved"])
-	require.Equal(t, "in_review", at(made, "campaign", "status"))
-	require.Equal(t, []any{"alcohol", "credit"}, at(made, "campaign", "trades"))
-	require.Equal(t, []any{"alcohol"}, at(made, "campaign", "sensitive_contexts"))
-	require.Equal(t, []any{}, at(made, "campaign", "exclude_contexts"))
-	require.Equal(t, "restricted_trade", at(made, "policy", "violations").([]any)[0].(object)["rule"])
-	id := at(made, "campaign", "id").(string)
+	require.Equal(t, false, created["auto_approved"])
+	require.Equal(t, "in_review", at(created, "campaign", "status"))
+	require.Equal(t, []any{"alcohol", "credit"}, at(created, "campaign", "trades"))
+	require.Equal(t, []any{"alcohol"}, at(created, "campaign", "sensitive_contexts"))
+	require.Equal(t, []any{}, at(created, "campaign", "exclude_contexts"))
+	require.Equal(t, "restricted_trade", at(created, "policy", "violations").([]any)[0].(object)["rule"])
+	id := at(created, "campaign", "id").(string)
 	require.EqualValues(t, 1, admin.Get(t, "/api/campaigns?action=review_queue").As(200)["total"])
 	admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": "approved"}).As(200)
 	require.Equal(t, "active", at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign", "status"))

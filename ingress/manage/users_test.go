@@ -53,26 +53,26 @@ func TestSuspension(t *testing.T) {
 	owner.Get(t, "/api/campaigns").Fails(401, "invalid_token")
 	refused := w.caller(plain).Get(t, stats).Fails(403, "forbidden")
 	require.Contains(t, refused["error"], "suspended")
-	kept, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+	stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
-	require.Equal(t, campaign.Active, kept.Status)
-	require.False(t, kept.Delivers())
-	require.False(t, kept.Waits(), "a reviewer cannot let it go")
+	require.Equal(t, campaign.Active, stored.Status)
+	require.False(t, stored.Delivers())
+	require.False(t, stored.Waits(), "a reviewer cannot let it go")
 
 	// Edits and approvals by an administrator meanwhile do not resume it either.
 	boss.Call(t, "PATCH", "/api/campaigns/"+id, object{"headline": "Another text"}).As(200)
-	kept, err = w.Store.Campaign(t.Context(), uuid.MustParse(id))
+	stored, err = w.Store.Campaign(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
-	require.False(t, kept.Delivers())
+	require.False(t, stored.Delivers())
 	boss.Post(t, "/api/campaigns", owner.draft()).Fails(403, "forbidden")
 
 	boss.rule(t, owner.ID, "restore").As(200)
 	boss.rule(t, owner.ID, "restore").Fails(400, "invalid_state")
 	w.Now = w.Now.Add(3e9)
 	w.caller(plain).Get(t, stats).As(200)
-	kept, err = w.Store.Campaign(t.Context(), uuid.MustParse(id))
+	stored, err = w.Store.Campaign(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
-	require.True(t, kept.Delivers())
+	require.True(t, stored.Delivers())
 	owner.Get(t, "/api/campaigns").Fails(401, "invalid_token") // a session does not come back
 }
 
@@ -125,9 +125,9 @@ func TestAdministratorsCannotLockThemselvesOut(t *testing.T) {
 
 func TestAccountsAreFound(t *testing.T) {
 	w := newWorld(t)
-	boss, one := w.admin(t), w.advertiser(t)
+	boss, first := w.admin(t), w.advertiser(t)
 	for query, want := range map[string]int{
-		"": 2, "?q=" + one.ID.String(): 1, "?q=" + one.DeveloperID.String(): 1, "?q=" + strings.ToUpper(one.Email): 1,
+		"": 2, "?q=" + first.ID.String(): 1, "?q=" + first.DeveloperID.String(): 1, "?q=" + strings.ToUpper(first.Email): 1,
 		"?role=admin": 1, "?role=seat": 0, "?state=suspended": 0, "?q=%25": 0, "?limit=1": 2,
 	} {
 		got := boss.Get(t, "/api/admin/users"+query).As(200)

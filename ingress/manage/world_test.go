@@ -32,13 +32,13 @@ type world struct {
 
 // nodes are the serving nodes that changes are announced to.
 type nodes struct {
-	told  []campaign.Campaign
-	apart bool  // a node does not confirm
-	err   error // goes nowhere
+	reported []campaign.Campaign
+	apart    bool  // a node does not confirm
+	err      error // goes nowhere
 }
 
 func (n *nodes) Announce(_ context.Context, c campaign.Campaign) (bool, error) {
-	n.told = append(n.told, c)
+	n.reported = append(n.reported, c)
 	return !n.apart, n.err
 }
 

@@ -34,13 +34,13 @@ func TestApps(t *testing.T) {
 				session, _, err := connectAs(t, f, version, f.key, &sdk.ClientOptions{Capabilities: abilities})
 				require.NoError(t, err)
 				ask := func(least float64) *sdk.CallToolResult {
-					shown, err := session.CallTool(t.Context(), &sdk.CallToolParams{
+					displayed, err := session.CallTool(t.Context(), &sdk.CallToolParams{
 						Name:      "get_sponsored_content",
 						Arguments: map[string]any{"context": "learning chess", "min_relevance": least},
 					})
 					require.NoError(t, err)
-					require.False(t, shown.IsError)
-					return shown
+					require.False(t, displayed.IsError)
+					return displayed
 				}
 				ad, none := ask(0), ask(1)
 				require.Nil(t, none.Meta["ui"], "no ad, no card")
@@ -122,12 +122,12 @@ func TestForgedSessionsShowNoCard(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
 	w := f.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":` +
 		`{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}}}`)
-	given := w.Header().Get("Mcp-Session-Id")
-	require.NotEmpty(t, given)
-	id, seal, _ := strings.Cut(given, ".")
-	for session, shown := range map[string]bool{
-		given: true, id: false, id + ".": false, id + "1." + seal: false, "apps-1." + seal: false,
-		given + "A": false, "apps-": false, "": false,
+	listed := w.Header().Get("Mcp-Session-Id")
+	require.NotEmpty(t, listed)
+	id, seal, _ := strings.Cut(listed, ".")
+	for session, visible := range map[string]bool{
+		listed: true, id: false, id + ".": false, id + "1." + seal: false, "apps-1." + seal: false,
+		listed + "A": false, "apps-": false, "": false,
 	} {
 		header := http.Header{
 			"Authorization": {"Bearer " + f.key}, "Mcp-Session-Id": {session}, "Mcp-Protocol-Version": {"2025-11-25"},
@@ -135,6 +135,6 @@ func TestForgedSessionsShowNoCard(t *testing.T) {
 		w := f.do(http.MethodPost, mcp.Path, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":`+
 			`"get_sponsored_content","arguments":{"context":"learning chess"}}}`, header)
 		require.Equal(t, http.StatusOK, w.Code, session)
-		require.Equal(t, shown, strings.Contains(w.Body.String(), "ui://adnet/ad"), "%q", session)
+		require.Equal(t, visible, strings.Contains(w.Body.String(), "ui://adnet/ad"), "%q", session)
 	}
 }

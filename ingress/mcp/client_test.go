@@ -88,21 +88,21 @@ func TestOfficialClient(t *testing.T) {
 				require.NotNil(t, tool.OutputSchema)
 			}
 
-			shown, err := session.CallTool(
+			displayed, err := session.CallTool(
 				t.Context(),
 				&sdk.CallToolParams{
 					Name: "get_sponsored_content", Arguments: map[string]any{"context": "learning chess"},
 				},
 			)
 			require.NoError(t, err)
-			require.False(t, shown.IsError)
-			require.Len(t, shown.Content, 2)
-			text := shown.Content[0].(*sdk.TextContent)
+			require.False(t, displayed.IsError)
+			require.Len(t, displayed.Content, 2)
+			text := displayed.Content[0].(*sdk.TextContent)
 			var ad map[string]any
 			require.NoError(t, json.Unmarshal([]byte(text.Text), &ad))
-			require.Equal(t, ad, shown.StructuredContent)
+			require.Equal(t, ad, displayed.StructuredContent)
 			require.Equal(t, "Chess lessons", ad["headline"])
-			people := shown.Content[1].(*sdk.TextContent)
+			people := displayed.Content[1].(*sdk.TextContent)
 			require.Equal(t, []sdk.Role{"user"}, people.Annotations.Audience)
 			require.Contains(t, people.Text, "Sponsored")
 			require.Contains(t, people.Text, ad["tracking"].(map[string]any)["click"])

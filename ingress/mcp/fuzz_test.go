@@ -77,8 +77,8 @@ func FuzzMessage(f *testing.F) {
 		if reply.Body.Bytes()[0] == '[' {
 			var batch []answer
 			require.NoError(t, json.Unmarshal(reply.Body.Bytes(), &batch), reply.Body)
-			for _, one := range batch {
-				require.True(t, (one.Result == nil) != (one.Error == nil), reply.Body)
+			for _, item := range batch {
+				require.True(t, (item.Result == nil) != (item.Error == nil), reply.Body)
 			}
 			return
 		}

@@ -20,7 +20,7 @@ func TestRecordOfACall(t *testing.T) {
 		f.Log.Auctions = nil
 		var reply struct {
 			Result struct {
-				Said struct {
+				Reply struct {
 					AuctionID uuid.UUID `json:"auction_id"`
 				} `json:"structuredContent"`
 			} `json:"result"`
@@ -31,7 +31,7 @@ func TestRecordOfACall(t *testing.T) {
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &reply))
 		require.Len(t, f.Log.Auctions, 1)
 		require.Equal(t, seconds, f.Log.Auctions[0].SessionS, minutes)
-		require.Equal(t, f.Log.Auctions[0].AuctionId, reply.Result.Said.AuctionID[:])
+		require.Equal(t, f.Log.Auctions[0].AuctionId, reply.Result.Reply.AuctionID[:])
 	}
 }
 

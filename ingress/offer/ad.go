@@ -40,9 +40,9 @@ func (ad *Ad) Advertiser() account.Sponsor {
 // tokens holds the signed tokens of an ad. Each is created when the first link needs it.
 type tokens struct {
 	ring    *token.Keyring
-	content []byte      // the common content of all tokens
-	shown   token.Shown // in link and receipt: the approved version, unaffected by later changes
-	text    []byte      // the tokens created so far
+	content []byte        // the common content of all tokens
+	display token.Display // in link and receipt: the approved version, unaffected by later changes
+	text    []byte        // the tokens created so far
 	at      [token.PurposeViewable + 1]span
 }
 
@@ -54,7 +54,7 @@ func (t *tokens) of(p token.Purpose) []byte {
 	if at.to == 0 {
 		from := len(t.text)
 		if p == token.PurposeClick || p == token.PurposeReceipt {
-			t.text = t.ring.AppendShown(t.text, p, t.content, t.shown)
+			t.text = t.ring.AppendShown(t.text, p, t.content, t.display)
 		} else {
 			t.text = t.ring.AppendToken(t.text, p, t.content)
 		}
@@ -83,7 +83,7 @@ func (ad *Ad) Reset() {
 func (ad *Ad) Sign(ring *token.Keyring, of *token.Auction) {
 	ad.tokens = tokens{
 		ring: ring, content: token.AppendContent(ad.tokens.content[:0], of),
-		shown: token.Shown{Headline: of.Headline, Landing: of.Landing}, text: ad.tokens.text[:0],
+		display: token.Display{Headline: of.Headline, Landing: of.Landing}, text: ad.tokens.text[:0],
 	}
 }
 

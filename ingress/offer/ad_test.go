@@ -64,26 +64,26 @@ func TestLinksAreSafe(t *testing.T) {
 	require.Equal(t, "https://two.example/%22", s.Base(), "the listener's address is known after the first question")
 }
 
-// one is a catalog of one campaign, and what its gate says.
-type one struct {
+// single is a catalog of one campaign, and what its gate says.
+type single struct {
 	creative campaign.Campaign
 	snapshot *auction.Snapshot
 	refuse   auction.Reason
 }
 
-func (o *one) Snapshot() *auction.Snapshot { return o.snapshot }
-func (o *one) Version() int64              { return 1 }
-func (o *one) Fresh(time.Time) bool        { return true }
-func (o *one) Gate(time.Time) auction.Gate {
+func (o *single) Snapshot() *auction.Snapshot { return o.snapshot }
+func (o *single) Version() int64              { return 1 }
+func (o *single) Fresh(time.Time) bool        { return true }
+func (o *single) Gate(time.Time) auction.Gate {
 	return auction.GateFunc(func(*auction.Campaign, auction.Offer) auction.Reason { return o.refuse })
 }
-func (o *one) Creative(uuid.UUID) (*campaign.Campaign, bool) { return &o.creative, true }
+func (o *single) Creative(uuid.UUID) (*campaign.Campaign, bool) { return &o.creative, true }
 
-func (o *one) Room(uuid.UUID) (reserve.Room, bool) { return reserve.Room{Daily: 1 << 40}, true }
+func (o *single) Room(uuid.UUID) (reserve.Room, bool) { return reserve.Room{Daily: 1 << 40}, true }
 
-func (o *one) CanRecord(context.Context) bool { return true }
+func (o *single) CanRecord(context.Context) bool { return true }
 
-func (o *one) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
+func (o *single) Produce(_ string, _, _ []byte, done func(error)) { done(nil) }
 
 // shelf is what a seller sells from and writes to.
 type shelf interface {
@@ -109,7 +109,7 @@ func auctionID(a Answer) string { return string(a.AppendAuctionID(nil)) }
 // An answer can be reused: nothing of its earlier content remains.
 func TestReusedAnswerIsCleared(t *testing.T) {
 	id := uuid.UUID{15: 1}
-	shelf := &one{
+	shelf := &single{
 		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
 		snapshot: target.Build(
 			ranker.Version2(),

@@ -80,7 +80,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 		Request: auction.Request{
 			Words: w.words.Terms(), ActiveTools: in.ActiveTools, Views: in.Views || caller.Browser,
 		},
-		Place: in.place(caller.DeveloperID), Asked: s.deps.Now(), Blocks: caller.Blocks, Sandbox: caller.Sandbox,
+		Place: in.place(caller.DeveloperID), Received: s.deps.Now(), Blocks: caller.Blocks, Sandbox: caller.Sandbox,
 		Judged: s.Judge(ctx, &w.suits, in.stated(in.Consent.Read())), Publishing: caller.Publishing,
 		MinRelevance: in.MinRelevance, Own: House{Owner: caller.OwnerID, Campaigns: caller.House},
 	}
@@ -105,7 +105,7 @@ func (s *Seller) Answer(ctx context.Context, caller httpapi.Caller, in *Request,
 	}
 	s.metrics.filled.Inc()
 	if s.deps.Sales != nil && !traffic.ReaderSide(w.Place.Method) {
-		s.deps.Sales.Sold(caller.DeveloperID, w.Asked)
+		s.deps.Sales.Sold(caller.DeveloperID, w.Received)
 	}
 	return nil
 }

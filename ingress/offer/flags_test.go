@@ -15,13 +15,13 @@ import (
 	"adnet/internal/subject"
 )
 
-// kept is a store of unknown flags that may be away.
-type kept struct {
+// stored is a store of unknown flags that may be away.
+type stored struct {
 	away   bool
 	counts map[uuid.UUID]map[string]int64
 }
 
-func (k *kept) AddFlags(_ context.Context, publisher uuid.UUID, flags []subject.Unknown, _ time.Time) error {
+func (k *stored) AddFlags(_ context.Context, publisher uuid.UUID, flags []subject.Unknown, _ time.Time) error {
 	if k.away {
 		return errors.New("away")
 	}
@@ -37,21 +37,21 @@ func (k *kept) AddFlags(_ context.Context, publisher uuid.UUID, flags []subject.
 // A node's memory is bounded whatever publishers send, and nothing is lost while the store is away
 // for a while.
 func TestUnknownFlagsAreCountedInBounds(t *testing.T) {
-	store := &kept{away: true, counts: map[uuid.UUID]map[string]int64{}}
+	store := &stored{away: true, counts: map[uuid.UUID]map[string]int64{}}
 	c := offer.NewFlagCounter(obs.Limited(nil, 0), store)
-	one := uuid.New()
+	first := uuid.New()
 	for range 3 {
-		c.Unknown(one, "bad_vibes", time.Now())
+		c.Unknown(first, "bad_vibes", time.Now())
 		c.Flush(t.Context())
 	}
 	for i := range 100 {
-		c.Unknown(one, fmt.Sprint("f", i), time.Now())
+		c.Unknown(first, fmt.Sprint("f", i), time.Now())
 	}
 	store.away = false
 	c.Flush(t.Context())
-	require.Len(t, store.counts[one], subject.MaxUnknown+1)
-	require.EqualValues(t, 3, store.counts[one]["bad_vibes"])
-	require.EqualValues(t, 81, store.counts[one][subject.OtherFlags])
+	require.Len(t, store.counts[first], subject.MaxUnknown+1)
+	require.EqualValues(t, 3, store.counts[first]["bad_vibes"])
+	require.EqualValues(t, 81, store.counts[first][subject.OtherFlags])
 
 	for range 5000 {
 		c.Unknown(uuid.New(), "x", time.Now())

@@ -94,9 +94,9 @@ type Limiter interface {
 	Allow(reply http.Header, caller uuid.UUID, now time.Time) error
 	// AllowBrowser is Allow for a browser key, which has its own limits.
 	AllowBrowser(reply http.Header, key uuid.UUID, network string, now time.Time) error
-	// Hold counts an ad until it is shown. It returns false if the ads of its publisher, browser key
-	// or network that were not shown would hold too much of the campaign's daily budget. Release
-	// removes an ad that is not returned.
+	// Hold counts an ad until it is shown. It returns false if the ads of its publisher, browser
+	// key or network that were not shown would hold too much of the campaign's daily budget.
+	// Release removes an ad that is not returned.
 	Hold(u *traffic.Unseen, daily money.Micros, now time.Time) bool
 	Release(u *traffic.Unseen, now time.Time)
 }
@@ -243,14 +243,14 @@ func New(cfg Config, deps Deps) *Seller {
 	}
 	s.trades, _ = cfg.trades() // Check has validated it; otherwise no restricted trade runs
 	s.sent.New = func() any {
-		one := new(sent)
-		one.taken = func(err error) {
+		response := new(sent)
+		response.taken = func(err error) {
 			if err != nil {
 				s.metrics.dropped.Inc()
 			}
-			s.sent.Put(one)
+			s.sent.Put(response)
 		}
-		return one
+		return response
 	}
 	return s
 }

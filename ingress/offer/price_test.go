@@ -119,7 +119,7 @@ func onePrice(t *testing.T, w *ingresstest.World, seller *offer.Seller, rng *ran
 		Request: auction.Request{
 			Tokens: subjects[:1+rng.IntN(3)], FloorCPM: money.Micros(rng.Int64N(300_000)), Views: true,
 		},
-		Place: offer.Place{Developer: ingresstest.DeveloperID, Method: "rest"}, Asked: time.Now(),
+		Place: offer.Place{Developer: ingresstest.DeveloperID, Method: "rest"}, Received: time.Now(),
 		Bid: rng.IntN(2) == 0,
 	}
 	require.NoError(t, seller.Sell(t.Context(), &a, &ad))

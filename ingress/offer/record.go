@@ -16,7 +16,7 @@ import (
 func (s *Seller) record(a *Auction) {
 	outcome, place := &a.Outcome, &a.Place
 	if s.deps.Outcomes != nil {
-		s.deps.Outcomes.Observe(outcome.Reason, a.Took, a.Asked)
+		s.deps.Outcomes.Observe(outcome.Reason, a.Took, a.Received)
 	}
 	w := &a.written
 	w.id = a.ID
@@ -25,7 +25,7 @@ func (s *Seller) record(a *Auction) {
 		Region: place.Region, Language: place.Language, HostApp: place.Host,
 	}
 	w.record = event.Auction{
-		AuctionId: w.id[:], AtUs: a.Asked.UnixMicro(), DeveloperId: place.Developer[:], Reason: string(outcome.Reason),
+		AuctionId: w.id[:], AtUs: a.Received.UnixMicro(), DeveloperId: place.Developer[:], Reason: string(outcome.Reason),
 		PriceMicros: int64(outcome.Price), EcpmMicros: int64(outcome.EffectiveCPM),
 		SnapshotVersion: uint64(s.deps.Catalog.Version()),
 		TookUs:          a.Took.Microseconds(), Sandbox: a.Sandbox, Placement: &w.placement,

@@ -26,7 +26,7 @@ import (
 
 // recorder keeps the auctions that are produced.
 type recorder struct {
-	one
+	single
 	auctions []*event.Auction
 }
 
@@ -45,7 +45,7 @@ func TestWhatIsRecordedForLearning(t *testing.T) {
 		"romeo sierra tango uniform victor willow yonder yankee zulu amber bronze copper diamond emerald feldspar " +
 		"garnet")
 	k := campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD}
-	shelf := &recorder{one: one{creative: k, snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
+	shelf := &recorder{single: single{creative: k, snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
 		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes",
 		Suits:     auction.Suits{Allowed: subject.SetOf(subject.Health)},
 		Targeting: &auction.Targeting{IntentTokens: letters},
@@ -94,7 +94,7 @@ func TestWhatIsRecordedForLearning(t *testing.T) {
 
 // slow keeps what is produced, and reports it later.
 type slow struct {
-	one
+	single
 	values [][]byte
 	ends   []func(error)
 }
@@ -106,7 +106,7 @@ func (s *slow) Produce(_ string, key, value []byte, done func(error)) {
 // The producer owns the memory of a record until it reports the result. Then the memory is reused.
 func TestProducerOwnsRecords(t *testing.T) {
 	id := uuid.UUID{15: 1}
-	shelf := &slow{one: one{
+	shelf := &slow{single: single{
 		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
 		snapshot: target.Build(
 			ranker.Version2(),
@@ -148,7 +148,7 @@ func TestTheVersionThatDecidedIsRecorded(t *testing.T) {
 		learnt.Clicks[i] = 777
 	}
 	trial := &trials{}
-	shelf := &recorder{one: one{
+	shelf := &recorder{single: single{
 		creative: campaign.Campaign{
 			ID: uuid.UUID{15: 1}, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD,
 		},

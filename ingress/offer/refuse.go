@@ -86,11 +86,11 @@ func (s *Seller) recall(ctx context.Context, a *Auction) {
 	switch {
 	case j.refused():
 		if j.Lasts {
-			s.deps.Refusals.Refuse(ctx, &session, a.Asked)
+			s.deps.Refusals.Refuse(ctx, &session, a.Received)
 		}
-	case s.deps.Refusals.Refused(&session, a.Asked):
+	case s.deps.Refusals.Refused(&session, a.Received):
 		j.By = suitability.ByMemory // the subject of the refusal is not stored
-	case !s.deps.Refusals.Live(a.Asked):
+	case !s.deps.Refusals.Live(a.Received):
 		j.unread = true
 	}
 }

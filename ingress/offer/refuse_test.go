@@ -75,7 +75,7 @@ func newConversations(t *testing.T, cfg Config, deps Deps) *conversations {
 	c := &conversations{
 		t: t, marks: &marks{all: map[int64][]string{}}, now: day.Of(time.Now()).Time().Add(12 * time.Hour),
 		caller: httpapi.Caller{KeyID: uuid.New(), OwnerID: uuid.New(), DeveloperID: uuid.New()},
-		shelf: &recorder{one: one{
+		shelf: &recorder{single: single{
 			creative: campaign.Campaign{
 				ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD,
 				CTAURL: "https://rope.example/",
@@ -153,7 +153,7 @@ func TestARefusedRequestIsRecordedWithoutItsReader(t *testing.T) {
 		require.Empty(t, r.Candidates)
 		require.Empty(t, r.HouseCampaignId, "no house ad")
 		require.Equal(t, "app", r.Placement.HostApp)
-		require.EqualValues(t, consent.Given, r.Consent)
+		require.EqualValues(t, consent.Signal, r.Consent)
 	}
 	require.Zero(t, testutil.ToFloat64(c.metrics.house))
 	require.EqualValues(t, 2, testutil.ToFloat64(c.metrics.unfill.WithLabelValues("unsuitable")))
@@ -265,15 +265,15 @@ func TestASensitiveRequestLeavesNoSession(t *testing.T) {
 
 // unit is a classifier that answers as it was told.
 type unit struct {
-	found subject.Set
-	other bool
-	err   error
-	asked []string
-	left  time.Duration
+	found    subject.Set
+	other    bool
+	err      error
+	requests []string
+	left     time.Duration
 }
 
 func (u *unit) Classify(ctx context.Context, text string) (subject.Set, bool, error) {
-	u.asked = append(u.asked, text)
+	u.requests = append(u.requests, text)
 	if until, has := ctx.Deadline(); has {
 		u.left = time.Until(until)
 	}
@@ -291,42 +291,42 @@ func TestClassifierAddsToTheVerdict(t *testing.T) {
 		want     auction.Reason
 		subject  string
 		by       string
-		asked    string
+		query    string
 		remember bool
 	}{
-		"nothing": {in: Request{Context: weather}, asked: weather},
+		"nothing": {in: Request{Context: weather}, query: weather},
 		"a refusal": {
 			in: Request{Context: weather}, unit: unit{found: subject.SetOf(subject.Distress, subject.Health)},
-			want: auction.Unsuitable, subject: "distress", by: "classifier", asked: weather, remember: true,
+			want: auction.Unsuitable, subject: "distress", by: "classifier", query: weather, remember: true,
 		},
 		"a sensitive subject": {
 			in: Request{Context: weather}, unit: unit{found: subject.SetOf(subject.Debt)},
-			want: auction.SensitiveSubject, subject: "debt", by: "classifier", asked: weather,
+			want: auction.SensitiveSubject, subject: "debt", by: "classifier", query: weather,
 		},
 		"an unknown category": {
 			in: Request{Context: weather}, unit: unit{other: true}, want: auction.Unsuitable, by: "classifier",
-			asked: weather, remember: true,
+			query: weather, remember: true,
 		},
 		"refused by a rule": {
 			in: Request{Context: crisis}, want: auction.Unsuitable, subject: "suicide", by: "rule", remember: true,
 		},
 		"away, rules": {
 			in: Request{Context: weather}, cfg: Config{SuitabilityAway: AwayRules}, unit: unit{err: away},
-			asked: weather,
+			query: weather,
 		},
 		"away, refuse": {
 			in: Request{Context: weather}, cfg: Config{SuitabilityAway: AwayRefuse}, unit: unit{err: away},
-			want: auction.Unsuitable, by: "classifier", asked: weather,
+			want: auction.Unsuitable, by: "classifier", query: weather,
 		},
 		"all texts as one": {
 			in: Request{
 				Context: "c", Messages: []Message{{"user", "a"}, {"system", "x"}, {"assistant", "b"}, {"tool", "y"}},
-			}, asked: "a\nb\nc",
+			}, query: "a\nb\nc",
 		},
 		"perhaps an assistant": {
 			in:   Request{Messages: []Message{{"user", "a"}, {"assistant", "b"}}},
 			unit: unit{found: subject.SetOf(subject.Hate)}, want: auction.Unsuitable, subject: "hate", by: "classifier",
-			asked: "a\nb",
+			query: "a\nb",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestClassifierAddsToTheVerdict(t *testing.T) {
 			require.Equal(t, at.want, reason)
 			require.Equal(t, at.subject, r.Suitability)
 			require.Equal(t, at.by, r.SuitabilityBy)
-			require.Equal(t, at.asked, strings.Join(at.unit.asked, "|"))
+			require.Equal(t, at.query, strings.Join(at.unit.requests, "|"))
 			at.unit = unit{}
 			require.Equal(t, at.remember, c.says(weather, "s") == auction.Unsuitable)
 		})
@@ -353,13 +353,13 @@ func TestClassifierEndsWithTheCallersTimeout(t *testing.T) {
 		read.Read(weather, suitability.User)
 		c.Judge(t.Context(), &read, Stated{Until: c.now.Add(time.Minute)})
 	}
-	require.Len(t, u.asked, 1)
+	require.Len(t, u.requests, 1)
 	require.InDelta(t, time.Minute, u.left, float64(10*time.Second))
 	read.Forget()
 	require.Zero(t, read.last)
 	read.Read(weather, suitability.User)
 	c.Judge(t.Context(), &read, Stated{Until: c.now})
-	require.Len(t, u.asked, 2)
+	require.Len(t, u.requests, 2)
 	require.LessOrEqual(t, u.left, time.Duration(0))
 }
 

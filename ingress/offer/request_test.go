@@ -25,14 +25,14 @@ func TestTurnsOfMessages(t *testing.T) {
 	}
 	require.Equal(
 		t,
-		map[string]uint32{"lemur": words.One, "gibbon": words.One / 2, "okapi": words.One / 4, "zebra": words.One / 8},
+		map[string]uint32{"lemur": words.Unit, "gibbon": words.Unit / 2, "okapi": words.Unit / 4, "zebra": words.Unit / 8},
 		weights,
 	)
 }
 
 // A region and a language have one form, whichever spelling a request has.
 func TestPlacesOfARequestAreCanonical(t *testing.T) {
-	for _, one := range []struct{ region, language, wantRegion, wantLanguage string }{
+	for _, item := range []struct{ region, language, wantRegion, wantLanguage string }{
 		{"USA", "EN", "US", "en"}, {"usa-ca", "en_us", "US-CA", "en-US"}, {"us_ca", "iw", "US-CA", "he"},
 		{"276", "Deutsch", "DE", "de"}, {"United Kingdom", "zh_tw", "GB", "zh-Hant-TW"},
 		{"UK", "zh-Hant", "GB", "zh-Hant-TW"}, {"XX", "qq", "", ""}, {"EU", "x-klingon", "", "!"},
@@ -40,14 +40,14 @@ func TestPlacesOfARequestAreCanonical(t *testing.T) {
 		{"", "C.UTF-8", "", ""}, {"", "POSIX", "", ""}, {"", "**", "", "!"}, {"", "C#", "", "!"},
 		{"US\r\n", "en", "US", "en"}, {"U S", "en", "!", ""},
 	} {
-		in := Request{Context: "lamps", UserRegion: one.region, UserLanguage: one.language}
+		in := Request{Context: "lamps", UserRegion: item.region, UserLanguage: item.language}
 		err := in.Check()
-		if one.wantRegion == "!" || one.wantLanguage == "!" {
-			require.Error(t, err, one)
+		if item.wantRegion == "!" || item.wantLanguage == "!" {
+			require.Error(t, err, item)
 			continue
 		}
-		require.NoError(t, err, one)
-		require.Equal(t, one.wantRegion, in.UserRegion, one)
-		require.Equal(t, one.wantLanguage, in.UserLanguage, one)
+		require.NoError(t, err, item)
+		require.Equal(t, item.wantRegion, in.UserRegion, item)
+		require.Equal(t, item.wantLanguage, in.UserLanguage, item)
 	}
 }

@@ -69,9 +69,9 @@ func (p *Place) remember(ring *token.Keyring, now time.Time, sensitive bool) {
 // Terms describes one impression for sale, filled by a protocol.
 type Terms struct {
 	// Request is the auction's request. Host, surface, method, region and language come from Place.
-	Request auction.Request
-	Place   Place
-	Asked   time.Time
+	Request  auction.Request
+	Place    Place
+	Received time.Time
 	// Bid is set for a bid in an exchange's auction. Most bids are never shown: a bid is reserved
 	// for the time of a bid, counts for a frequency cap no longer than [bidPending] without its
 	// impression, and does not count as a turn of a conversation.
@@ -162,7 +162,7 @@ func (s *Seller) Sell(ctx context.Context, a *Auction, ad *Ad) error {
 		a.try(s.deps.Trials.Trial(id))
 	}
 	a.Outcome = s.decide(ctx, a)
-	a.Took = s.deps.Now().Sub(a.Asked)
+	a.Took = s.deps.Now().Sub(a.Received)
 	s.record(a)
 	if a.Outcome.Winner != nil || a.House != nil {
 		s.sign(a, ad)
@@ -176,7 +176,7 @@ func (s *Seller) meet(ctx context.Context, a *Auction) {
 	s.flagged(a)
 	s.recall(ctx, a)
 	a.Judged.limit(&a.Place)
-	a.Place.remember(s.deps.Keyring, a.Asked, a.Judged.Sensitive != 0)
+	a.Place.remember(s.deps.Keyring, a.Received, a.Judged.Sensitive != 0)
 }
 
 func (a *Auction) begin(id uuid.UUID, from Catalog) {
@@ -185,7 +185,7 @@ func (a *Auction) begin(id uuid.UUID, from Catalog) {
 	a.scratch.Trace = &a.Trace
 	a.catalog, a.snapshot, a.trial, a.creative, a.limits = from, from.Snapshot(), nil, nil, limits.Gate{}
 	r, p := &a.Request, &a.Place
-	r.ID, r.At = auction.ID(id), target.Second(max(0, a.Asked.Unix()))
+	r.ID, r.At = auction.ID(id), target.Second(max(0, a.Received.Unix()))
 	a.blocked.begin(a)
 	r.Subjects, r.Models = a.Judged.Sensitive, p.Models
 	r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host, p.Surface, p.Method, p.Region, p.Language
@@ -203,7 +203,7 @@ func (s *Seller) decide(ctx context.Context, a *Auction) (outcome auction.Outcom
 	if reason := a.unsuited(); reason != "" {
 		return auction.Outcome{Reason: reason}
 	}
-	if a.Judged.unread || !s.Ready(ctx, a.Asked) {
+	if a.Judged.unread || !s.Ready(ctx, a.Received) {
 		return auction.Outcome{Reason: auction.Stale}
 	}
 	s.guard(ctx, a)
@@ -240,15 +240,15 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 	}
 	ask := frequency.Ask{
 		Session: campaign.SessionKey(p.session), Seen: p.Seen, Turn: p.Turn, FirstTurn: p.FirstTurn, TurnGap: p.TurnGap,
-		Now: a.Asked,
+		Now: a.Received,
 	}
 	if p.unlinked { // no impression confirms it, so it counts for the whole day
-		ask.Pending = (p.date + 1).Time().Sub(a.Asked)
+		ask.Pending = (p.date + 1).Time().Sub(a.Received)
 	}
 	if a.Bid {
 		ask.Pending, ask.FirstTurn, ask.TurnGap = bidPending, &noTurn, &noTurn
 	}
-	delivery.Begin(ctx, &a.limits, a.ID, ask, s.deps.Catalog.Gate(a.Asked))
+	delivery.Begin(ctx, &a.limits, a.ID, ask, s.deps.Catalog.Gate(a.Received))
 	a.chain = a.chain[:0]
 	if a.Fit != nil {
 		a.chain = append(a.chain, a.Fit)
@@ -262,7 +262,7 @@ func (s *Seller) guard(ctx context.Context, a *Auction) {
 		a.chain = append(a.chain, &a.unseen)
 	}
 	if reserved {
-		a.Reservation.Begin(s.deps.Budget, a.ID, a.Asked, a.Bid)
+		a.Reservation.Begin(s.deps.Budget, a.ID, a.Received, a.Bid)
 		a.chain = append(a.chain, &a.Reservation)
 	}
 }
@@ -272,8 +272,8 @@ func (a *Auction) Round(request *auction.Request) auction.Outcome {
 	return auction.Decide(request, a.snapshot, &a.chain, &a.scratch)
 }
 
-// Creative returns the campaign of a candidate, in the version for the place of a. known is false if
-// it was removed since the snapshot was taken, or is no longer for this place.
+// Creative returns the campaign of a candidate, in the version for the place of a. known is false
+// if it was removed since the snapshot was taken, or is no longer for this place.
 func (a *Auction) Creative(c *auction.Campaign) (creative *campaign.Campaign, known bool) {
 	if a.creative == nil || a.creative.ID != uuid.UUID(c.ID) {
 		creative, known = a.catalog.Creative(uuid.UUID(c.ID))

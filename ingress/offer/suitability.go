@@ -30,8 +30,8 @@ const (
 
 // ReadSuitability reads the value of the field, which is valid JSON. Names of members are matched
 // in any case, since a refusal must not depend on it. Other members are ignored. Both values of a
-// repeated member count. An empty list is an empty object, as PHP writes it, and a text may hold the
-// object.
+// repeated member count. An empty list is an empty object, as PHP writes it, and a text may hold
+// the object.
 func ReadSuitability(value string) (s Suitability) {
 	if value == "" || value == "null" || value[0] == '[' && strings.Trim(value[1:], " \t\r\n") == "]" {
 		return s
@@ -205,6 +205,6 @@ func (s Stated) With(other Stated) Stated {
 // flagged counts the unknown flag of a, if it has one.
 func (s *Seller) flagged(a *Auction) {
 	if a.Judged.unknown != "" && s.deps.Flags != nil && a.Place.Developer != uuid.Nil {
-		s.deps.Flags.Unknown(a.Place.Developer, a.Judged.unknown, a.Asked)
+		s.deps.Flags.Unknown(a.Place.Developer, a.Judged.unknown, a.Received)
 	}
 }

@@ -78,7 +78,7 @@ func TestACampaignSuitsItsConversation(t *testing.T) {
 		var ad offer.Ad
 		a.Terms = offer.Terms{
 			Judged: seller.Judge(t.Context(), &read, offer.Stated{Age: c.age}), Publishing: c.publishing,
-			Place: offer.Place{Developer: ingresstest.DeveloperID, Method: "rest"}, Asked: time.Now(),
+			Place: offer.Place{Developer: ingresstest.DeveloperID, Method: "rest"}, Received: time.Now(),
 		}
 		require.NoError(t, seller.Sell(t.Context(), &a, &ad))
 		require.Equal(t, c.reason, a.Outcome.Reason, c.name)

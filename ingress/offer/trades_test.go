@@ -34,7 +34,7 @@ func TestTradesByRegion(t *testing.T) {
 	c := TradeConfig{Trades: []string{
 		"gambling=off", "gambling@gb=adults", " alcohol@US-CA=all", "crypto@US=adults", "credit=all", "credit=off",
 	}}
-	for _, one := range []struct {
+	for _, item := range []struct {
 		trade, region string
 		unknown       bool
 		adult         bool
@@ -47,8 +47,8 @@ func TestTradesByRegion(t *testing.T) {
 		{"crypto", "", true, true}, {"crypto", "ZZZ", true, true},
 		{"credit", "DE", false, false}, {"health", "GB", true, true},
 	} {
-		require.Equal(t, one.unknown, containsTrade(opened(t, c, AgeUnknown, one.region), one.trade), "%v", one)
-		require.Equal(t, one.adult, containsTrade(opened(t, c, AgeAdult, one.region), one.trade), "%v", one)
+		require.Equal(t, item.unknown, containsTrade(opened(t, c, AgeUnknown, item.region), item.trade), "%v", item)
+		require.Equal(t, item.adult, containsTrade(opened(t, c, AgeAdult, item.region), item.trade), "%v", item)
 	}
 	spelt := TradeConfig{Trades: []string{"gambling@GBR=all", "alcohol@us_ca=all"}}
 	require.Contains(t, opened(t, spelt, AgeUnknown, "GB-ENG"), "gambling")
@@ -58,8 +58,8 @@ func TestTradesByRegion(t *testing.T) {
 }
 
 func containsTrade(list []string, trade string) bool {
-	for _, one := range list {
-		if one == trade {
+	for _, item := range list {
+		if item == trade {
 			return true
 		}
 	}

@@ -24,7 +24,7 @@ type unseen struct {
 // begin prepares the gate for an auction.
 func (g *unseen) begin(s *Seller, a *Auction) {
 	p := &a.Place
-	g.seller, g.place, g.at = s, p, a.Asked
+	g.seller, g.place, g.at = s, p, a.Received
 	g.held = traffic.Unseen{
 		Ad: a.ID, Publisher: traffic.PublisherMark(p.publisher()),
 		Surface: traffic.SurfaceOf(p.Surface, p.Method, p.Browser.Asks), Page: p.Browser.Asks, Key: p.Browser.Key,

@@ -260,7 +260,7 @@ func TestDatesHoldToTheSecond(t *testing.T) {
 // Without consent a session is not remembered, so nothing caps it; with consent, and where nobody
 // says anything, it is.
 func TestWithoutConsentNothingIsRemembered(t *testing.T) {
-	const refused, given = "CAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAA",
+	const refused, listed = "CAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAA",
 		"CAAAAAAAAAAAAAAAAAAAABAAAIAAAAAAAAAAAAAAAAAAAA"
 	start := day.Of(time.Now()).Time().Add(96 * time.Hour)
 	for name, c := range map[string]struct {
@@ -270,7 +270,7 @@ func TestWithoutConsentNothingIsRemembered(t *testing.T) {
 	}{
 		"nothing said": {query{}, allWires, true},
 		"purpose 1": {
-			query{consent: `{"tcf":"` + given + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + given + `"}`},
+			query{consent: `{"tcf":"` + listed + `"}`, law: `,"regs":{"gdpr":1},"user":{"consent":"` + listed + `"}`},
 			allWires, true,
 		},
 		"no purpose 1": {
@@ -281,7 +281,7 @@ func TestWithoutConsentNothingIsRemembered(t *testing.T) {
 			query{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + refused + `"}}`}, exchangeWires, false,
 		},
 		"purpose 1, 2.5": {
-			query{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + given + `"}}`}, exchangeWires, true,
+			query{law: `,"regs":{"ext":{"gdpr":1}},"user":{"ext":{"consent":"` + listed + `"}}`}, exchangeWires, true,
 		},
 		"gdpr without a text": {query{consent: `{"gdpr":true}`, law: `,"regs":{"gdpr":1}`}, allWires, false},
 		"no gdpr": {
@@ -611,8 +611,8 @@ func (n *network) CanRecord(context.Context) bool { return !n.deaf.Load() }
 
 func (n *network) Produce(topic string, _, value []byte, done func(error)) {
 	if topic == event.TopicAuctions {
-		kept := slices.Clone(value)
-		n.recorded.Store(&kept)
+		stored := slices.Clone(value)
+		n.recorded.Store(&stored)
 	}
 	done(nil)
 }
@@ -730,7 +730,7 @@ func askMCP(w *world, in query) adReply {
 
 // bidRequest is in for an exchange.
 func (in query) bidRequest(ext string) string {
-	floor, private, blocked, shown := "0", 0, "", `"banner":{"w":320,"h":50}`
+	floor, private, blocked, link := "0", 0, "", `"banner":{"w":320,"h":50}`
 	if in.floor != "" {
 		floor = in.floor
 	}
@@ -741,10 +741,10 @@ func (in query) bidRequest(ext string) string {
 		blocked = `"badv":["` + in.blocked + `"],`
 	}
 	if in.logo {
-		shown = `"native":{"request":"{\"assets\":[{\"id\":1,\"required\":1,\"img\":{\"type\":1}}]}"}`
+		link = `"native":{"request":"{\"assets\":[{\"id\":1,\"required\":1,\"img\":{\"type\":1}}]}"}`
 	}
 	return fmt.Sprintf(`{"id":"r",%s"imp":[{"id":"1",%s,"bidfloor":%s,"pmp":{"private_auction":%d},`+
-		`"ext":{"mcp_context":{"intent":%q,"session_id":%q}}}]%s}`, blocked, shown, floor, private, in.says(),
+		`"ext":{"mcp_context":{"intent":%q,"session_id":%q}}}]%s}`, blocked, link, floor, private, in.says(),
 		in.session, ext)
 }
 

@@ -157,13 +157,13 @@ func TestLedgerIsSearchedByPages(t *testing.T) {
 		}
 		require.Len(t, seen, 5, query)
 	}
-	one := w.boss.Get(t, "/api/admin/ledger?transaction="+other.String()).As(200)["movements"].([]any)
-	require.Len(t, one, 1)
+	first := w.boss.Get(t, "/api/admin/ledger?transaction="+other.String()).As(200)["movements"].([]any)
+	require.Len(t, first, 1)
 	heads := w.boss.Get(t, "/api/admin/ledger/heads?account=house:revenue").As(200)["heads"].([]any)
 	require.Len(t, heads, 1)
 	require.EqualValues(t, 6, heads[0].(object)["seq"])
 	require.Equal(
-		t, one[0].(object)["entries"].([]any)[1].(object)["hash"], heads[0].(object)["hash"],
+		t, first[0].(object)["entries"].([]any)[1].(object)["hash"], heads[0].(object)["hash"],
 		"the newest entry is the head",
 	)
 	next, n := "", 0
@@ -233,10 +233,10 @@ func TestLedgerByAuction(t *testing.T) {
 
 func TestVerificationIsRequestedAndListed(t *testing.T) {
 	w := newWorld(t)
-	asked := w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)
-	require.Equal(t, "waiting", asked["state"])
+	requests := w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)
+	require.Equal(t, "waiting", requests["state"])
 	require.Equal(
-		t, asked["id"], w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)["id"], "one at a time",
+		t, requests["id"], w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)["id"], "one at a time",
 	)
 	v, begun, err := w.Store.BeginVerification(t.Context(), false, w.Now)
 	require.NoError(t, err)

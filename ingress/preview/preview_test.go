@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	return &world{w, w.Login(t, account.User{})}
 }
 
-type shown struct {
+type display struct {
 	Ad struct {
 		Headline, Body, Type string
 		AuctionID            string `json:"auction_id"`
@@ -69,7 +69,7 @@ type shown struct {
 	Sample bool
 }
 
-func (w *world) shows(t *testing.T, draft map[string]any) (s shown, text string) {
+func (w *world) shows(t *testing.T, draft map[string]any) (s display, text string) {
 	t.Helper()
 	body, err := json.Marshal(draft)
 	require.NoError(t, err)

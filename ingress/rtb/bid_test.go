@@ -80,10 +80,10 @@ func TestBidIsSigned(t *testing.T) {
 	require.Equal(t, b.ID, ad.AuctionID.String())
 	// The notices know the price of 1,000 impressions that was bid.
 	for _, link := range []string{b.NURL, b.BURL, b.LURL} {
-		said := f.bidToken(link)
-		require.Equal(t, 5*money.USD, said.Price)
-		require.Equal(t, ad.AuctionID, said.AuctionID)
-		require.Equal(t, developerID, said.DeveloperID)
+		auction := f.bidToken(link)
+		require.Equal(t, 5*money.USD, auction.Price)
+		require.Equal(t, ad.AuctionID, auction.AuctionID)
+		require.Equal(t, developerID, auction.DeveloperID)
 	}
 	require.InDelta(t, 5.0, b.Price, 1e-12)
 	require.Equal(t, b.CrID, want.CampaignID.String())
@@ -161,10 +161,10 @@ func TestTMax(t *testing.T) {
 	}
 	two := `{"id":"r","tmax":%s,"imp":[{"id":"1","banner":{}},{"id":"2","banner":{}}],"ext":{"debug":1}}`
 	for _, tc := range []struct {
-		tmax string
-		took time.Duration
-		bids int
-		said int64
+		tmax  string
+		took  time.Duration
+		bids  int
+		reply int64
 	}{
 		{"100", 40 * time.Millisecond, 2, 100}, {"100", 50 * time.Millisecond, 0, 100}, {"100", time.Second, 0, 100},
 		{"0", 90 * time.Millisecond, 2, 200}, {"-5", 100 * time.Millisecond, 0, 200}, {`"x"`, 0, 2, 200},
@@ -188,7 +188,7 @@ func TestTMax(t *testing.T) {
 			Processing float64 `json:"processing_ms"`
 		}
 		require.NoError(t, stdjson.Unmarshal(r.Ext, &ext))
-		require.Equal(t, tc.said, ext.TMax)
+		require.Equal(t, tc.reply, ext.TMax)
 		require.Positive(t, 1+ext.Processing)
 	}
 	took = time.Second

@@ -106,8 +106,8 @@ func TestEveryFieldOfTheStandardIsListed(t *testing.T) {
 }
 
 func contains(list []string, name string) bool {
-	for _, one := range list {
-		if one == name {
+	for _, item := range list {
+		if item == name {
 			return true
 		}
 	}

@@ -10,20 +10,21 @@ import (
 )
 
 // domains replaces the entries of a list of advertisers by their hosts in the form of
-// [adtext.Domain]. Entries that name no host are left out, unreadable ones make the list unreadable.
+// [adtext.Domain]. Entries that name no host are left out, unreadable ones make the list
+// unreadable.
 func domains(n *names) []string {
-	kept := n.list[:0]
+	remaining := n.list[:0]
 	for _, entry := range n.list {
 		host, ok := adtext.Domain(entry)
 		switch {
 		case !ok:
 			n.state = unreadable
 		case host != "":
-			kept = append(kept, host)
+			remaining = append(remaining, host)
 		}
 	}
-	n.list = kept
-	return kept
+	n.list = remaining
+	return remaining
 }
 
 // inDomain reports whether host is domain or below it; both are in the form of [adtext.Domain].
@@ -49,8 +50,8 @@ func apps(n *names) []string {
 	return n.list
 }
 
-// appID returns the id of an app in the form in which ids are compared: Apple's are numbers, with or
-// without "id" before them.
+// appID returns the id of an app in the form in which ids are compared: Apple's are numbers, with
+// or without "id" before them.
 func appID(id string) string {
 	id = strings.ToLower(strings.Trim(id, "/"))
 	if number, is := strings.CutPrefix(id, "id"); is && number != "" && strings.Trim(number, "0123456789") == "" {

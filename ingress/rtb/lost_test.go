@@ -35,9 +35,9 @@ func TestLostAuctionsAreNamed(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &reply))
 	require.Len(t, reply.Ext.SeatNonBid, 1)
-	told := reply.Ext.SeatNonBid[0].NonBid
-	require.Len(t, told, 3)
-	require.Equal(t, uuid.UUID(f.Log.Auctions[0].AuctionId), told[0].Ext.AuctionID)
-	require.Equal(t, uuid.Nil, told[1].Ext.AuctionID)
-	require.Equal(t, uuid.UUID(f.Log.Auctions[1].AuctionId), told[2].Ext.AuctionID)
+	reported := reply.Ext.SeatNonBid[0].NonBid
+	require.Len(t, reported, 3)
+	require.Equal(t, uuid.UUID(f.Log.Auctions[0].AuctionId), reported[0].Ext.AuctionID)
+	require.Equal(t, uuid.Nil, reported[1].Ext.AuctionID)
+	require.Equal(t, uuid.UUID(f.Log.Auctions[1].AuctionId), reported[2].Ext.AuctionID)
 }

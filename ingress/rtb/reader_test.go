@@ -309,8 +309,8 @@ func FuzzReader(f *testing.F) {
 		case string:
 			list = []string{v}
 		case []any:
-			for _, one := range v {
-				if s, isString := one.(string); isString {
+			for _, item := range v {
+				if s, isString := item.(string); isString {
 					list = append(list, s)
 				}
 			}
@@ -319,16 +319,16 @@ func FuzzReader(f *testing.F) {
 		if v, isList := members["numbers"].([]any); isList {
 			require.Equal(t, numbersOf(v), got.Numbers.state)
 		}
-		one, isObject := members["object"].(map[string]any)
+		first, isObject := members["object"].(map[string]any)
 		require.Equal(t, isObject, got.Object.set)
-		require.Equal(t, size{pixelsOf(one["w"]), pixelsOf(one["h"])}, got.Object.v)
+		require.Equal(t, size{pixelsOf(first["w"]), pixelsOf(first["h"])}, got.Object.v)
 		var sizes []size
 		bad := false
 		if v, isList := members["objects"].([]any); isList {
-			for _, one := range v {
-				if o, isObject := one.(map[string]any); isObject {
+			for _, item := range v {
+				if o, isObject := item.(map[string]any); isObject {
 					sizes = append(sizes, size{pixelsOf(o["w"]), pixelsOf(o["h"])})
-				} else if list, isList := one.([]any); one != nil && (!isList || len(list) > 0) {
+				} else if list, isList := item.([]any); item != nil && (!isList || len(list) > 0) {
 					bad = true
 				}
 			}
@@ -340,15 +340,15 @@ func FuzzReader(f *testing.F) {
 
 // numbersOf returns the state of a list of integers.
 func numbersOf(list []any) (s state) {
-	for _, one := range list {
-		if text, is := one.(string); is {
+	for _, item := range list {
+		if text, is := item.(string); is {
 			s = max(s, readable)
 			for _, field := range strings.FieldsFunc(text, separates) {
 				s = max(s, wholeOf(field).state)
 			}
 			continue
 		}
-		s = max(s, wholeOf(one).state)
+		s = max(s, wholeOf(item).state)
 	}
 	return s
 }
@@ -453,11 +453,11 @@ func TestTurnsReleaseTexts(t *testing.T) {
 	)
 	place := turn.beginAuction(t.Context(), &turn.in.Imp.list[0]).place
 	require.Equal(t, []string{"backup"}, place.tokens)
-	said := turn.words.Terms()
-	require.Len(t, said, 2)
+	reply := turn.words.Terms()
+	require.Len(t, reply, 2)
 	turn.end()
 	require.Equal(t, []string{""}, place.tokens)
-	require.Empty(t, said[0].Text)
+	require.Empty(t, reply[0].Text)
 	require.Empty(t, turn.signals.words)
 	require.True(t, reflect.ValueOf(turn.sessionRequest).IsZero())
 	require.Empty(t, turn.json.text)

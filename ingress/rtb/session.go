@@ -151,7 +151,7 @@ func (s *bidSession) beginAuction(ctx context.Context, p *imp) *impressionAuctio
 			Region: at.region, Language: at.language, Session: at.session, Key: s.caller.KeyID, Consent: s.consent,
 			Unlearned: s.caller.Unlearned, Family: s.caller.Family,
 		},
-		Asked: s.now, Bid: true, Sandbox: s.sandbox, Judged: s.judge(ctx, p), Blocks: s.caller.Blocks,
+		Received: s.now, Bid: true, Sandbox: s.sandbox, Judged: s.judge(ctx, p), Blocks: s.caller.Blocks,
 		Publishing: s.caller.Publishing, Fit: &current.gate, Rounds: s,
 	}
 	return current

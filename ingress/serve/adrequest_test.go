@@ -439,12 +439,12 @@ func TestSandboxKeys(t *testing.T) {
 		issued: ingresstest.DeveloperID,
 	} {
 		t.Run(key, func(t *testing.T) {
-			shown := map[string]bool{}
+			displayed := map[string]bool{}
 			for range catalog.Sandbox() {
 				ad := f.ask(key, body(t, map[string]any{"host_app": "Editor"})).Ad
 				require.NotNil(t, ad)
 				require.True(t, ad.Sandbox)
-				shown[ad.AdID] = true
+				displayed[ad.AdID] = true
 				signed, err := f.Ring.Verify(token.PurposeReport.Only(), ad.AuctionID, ingresstest.Start)
 				require.NoError(t, err)
 				require.True(t, signed.Sandbox)
@@ -457,7 +457,7 @@ func TestSandboxKeys(t *testing.T) {
 					"https://ads.example/api/track?event=impression&campaign_id="+ad.AdID+"&auction_id=",
 				)
 			}
-			require.Len(t, shown, len(catalog.Sandbox()), "the pool rotates")
+			require.Len(t, displayed, len(catalog.Sandbox()), "the pool rotates")
 			ingresstest.RequireError(
 				t, f.send(`{}`, "Authorization", "Bearer "+key), http.StatusBadRequest, "missing_context", "context",
 			)

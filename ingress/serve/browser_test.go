@@ -119,9 +119,9 @@ func (f *fixture) auction(w *httptest.ResponseRecorder) token.Auction {
 	var r reply
 	require.NoError(f.T, json.Unmarshal(w.Body.Bytes(), &r))
 	require.NotNil(f.T, r.Ad, w.Body)
-	said, err := f.Ring.Verify(token.PurposeReport.Only(), r.Ad.AuctionID, f.Now)
+	auction, err := f.Ring.Verify(token.PurposeReport.Only(), r.Ad.AuctionID, f.Now)
 	require.NoError(f.T, err)
-	return said
+	return auction
 }
 
 // The rules for readers' browsers apply to a page's ads, whatever its request contains.
@@ -131,13 +131,13 @@ func TestBrowserAdsAreTheReaders(t *testing.T) {
 	for method, want := range map[string]string{
 		"": "js_snippet", "rest": "js_snippet", "js_snippet": "js_snippet", "npm_sdk": "npm_sdk",
 	} {
-		said := f.auction(f.send(
+		auction := f.auction(f.send(
 			fmt.Sprintf(`{"context":"chess","integration_method":%q}`, method), "Authorization", "Bearer "+key,
 			"Origin", page,
 		))
-		require.Equal(t, want, said.IntegrationMethod, method)
-		require.True(t, said.Browser)
-		require.Equal(t, money.Micros(said.Price), said.Holds())
+		require.Equal(t, want, auction.IntegrationMethod, method)
+		require.True(t, auction.Browser)
+		require.Equal(t, money.Micros(auction.Price), auction.Holds())
 	}
 	require.False(t, f.auction(f.send(`{"context":"chess"}`, "Authorization", "Bearer "+f.key)).Browser)
 }

@@ -21,8 +21,8 @@ import (
 // fixture is the endpoint in a world whose shelf has one campaign that matches everything.
 type fixture struct {
 	*ingresstest.World
-	told *outcomes
-	key  string // a live publisher key
+	reported *outcomes
+	key      string // a live publisher key
 
 	limiter *limiter
 }
@@ -40,13 +40,13 @@ func (o *outcomes) Observe(reason auction.Reason, _ time.Duration, _ time.Time) 
 // newFixture lets each publisher ask perMinute times a minute; 0 means no limit.
 func newFixture(t testing.TB, perMinute int) *fixture {
 	t.Helper()
-	f := &fixture{World: ingresstest.New(t, ingresstest.Options{BaseURL: "https://ads.example/"}), told: &outcomes{}}
+	f := &fixture{World: ingresstest.New(t, ingresstest.Options{BaseURL: "https://ads.example/"}), reported: &outcomes{}}
 	f.Shelf.Put(generic())
 	rate, err := limits.New(limits.Config{PerMinute: perMinute}, limits.Deps{})
 	require.NoError(t, err)
 	selling := f.Selling()
 	f.limiter = &limiter{rate}
-	selling.Limiter, selling.Outcomes = f.limiter, f.told
+	selling.Limiter, selling.Outcomes = f.limiter, f.reported
 	New(Deps{Auth: f.Auth, Ads: ingresstest.Seller(selling)}).Mount(f.HTTP)
 	f.key = f.Key(account.KindPublisher)
 	return f

@@ -48,8 +48,8 @@ func TestRecordExplainsTheAuction(t *testing.T) {
 	}
 	raw, err := proto.Marshal(logged)
 	require.NoError(t, err)
-	for _, said := range []string{"zebra", "okapi", "night", "secret"} {
-		require.NotContains(t, string(raw), said, "what a conversation is about is not kept")
+	for _, reply := range []string{"zebra", "okapi", "night", "secret"} {
+		require.NotContains(t, string(raw), reply, "what a conversation is about is not kept")
 	}
 
 	f.Shelf.Refuse = auction.Budget
@@ -100,5 +100,5 @@ func TestReplyContainsTheOutcome(t *testing.T) {
 	require.NotNil(t, f.ask(f.key, body(t, nil)).Ad)
 	f.Shelf.Refuse = auction.Paced
 	f.ask(f.key, body(t, nil))
-	require.Equal(t, []auction.Reason{"", auction.Paced}, f.told.reasons)
+	require.Equal(t, []auction.Reason{"", auction.Paced}, f.reported.reasons)
 }

@@ -32,7 +32,7 @@ func TestBatch(t *testing.T) {
 		{"index":1,"code":"invalid_request","error":"event_type must be impression, viewable, click, close, skip, video_complete or conversion","field":"event_type"},
 		{"index":3,"code":"invalid_request","error":"campaign_id is required","field":"campaign_id"}],
 		"unverified":[{"index":2,"reason":"no_credentials","message":"send a conversion key or the login of the campaign's owner"}]}`, body)
-	events := f.Log.Asked()
+	events := f.Log.Requests()
 	require.Len(t, events, 3)
 	require.Equal(
 		t, []event.Type{event.Type_IMPRESSION, event.Type_CONVERSION, event.Type_IMPRESSION},
@@ -57,7 +57,7 @@ func TestBatchLimits(t *testing.T) {
 	code, _ := f.batch(`{"event_type":"` + strings.Repeat("x", maxBatchBody) + `"}`)
 	require.Equal(t, http.StatusRequestEntityTooLarge, code)
 	require.Equal(t, http.StatusBadRequest, f.Do(http.MethodPost, "/api/track?action=batch", `[]`).Code)
-	require.Empty(t, f.Log.Asked())
+	require.Empty(t, f.Log.Requests())
 }
 
 // Each event that Kafka refuses or does not acknowledge goes to the spool. 200 means that all
@@ -69,14 +69,14 @@ func TestBatchIsDurable(t *testing.T) {
 		code, body := f.batch(f.impression(), f.impression())
 		require.Equal(t, http.StatusOK, code)
 		require.JSONEq(t, `{"tracked":2}`, body)
-		require.Len(t, f.spool.Asked(), 2)
+		require.Len(t, f.spool.Requests(), 2)
 	})
 	t.Run("kafka is silent", func(t *testing.T) {
 		f := newFixture(t, func(c *Config) { c.AckWait = 1 })
 		f.Log.Silent = true
 		code, _ := f.batch(f.impression())
 		require.Equal(t, http.StatusOK, code)
-		require.Len(t, f.spool.Asked(), 1)
+		require.Len(t, f.spool.Requests(), 1)
 	})
 	t.Run("neither takes it", func(t *testing.T) {
 		f := newFixture(t)

@@ -93,7 +93,7 @@ func TestPixelParameters(t *testing.T) {
 			ingresstest.RequireError(t, f.pixel(c.pairs...), http.StatusBadRequest, "invalid_request", c.field)
 		})
 	}
-	require.Empty(t, f.Log.Asked())
+	require.Empty(t, f.Log.Requests())
 	requirePixel(t, f.pixel("event", "impression", "auction_id", f.token()))
 	require.Equal(t, event.Proof_SIGNED, f.last().Proof, "a token makes the campaign unnecessary")
 }
@@ -147,7 +147,7 @@ func TestForgedTokensAreCountedAndNeverFollowed(t *testing.T) {
 			ingresstest.RequireError(t, w, http.StatusNotFound, "not_found", "")
 			require.Empty(t, w.Header().Get("Location"))
 		}
-		require.Empty(t, f.Log.Asked(), "what is forged is no event")
+		require.Empty(t, f.Log.Requests(), "what is forged is no event")
 	}
 	require.Equal(t, http.StatusFound, f.Do(http.MethodGet, "/s/"+good, "").Code)
 }
@@ -186,7 +186,7 @@ func TestKeysPastTheirGrace(t *testing.T) {
 	require.Equal(t, event.Proof_SIGNED, f.last().Proof)
 	f.Now = start.Add(2 * time.Minute)
 	requirePixel(t, f.pixel("event", "impression", "campaign_id", campaignID.String(), "auction_id", signed))
-	require.Len(t, f.Log.Asked(), 1, "a key past its grace proves nothing")
+	require.Len(t, f.Log.Requests(), 1, "a key past its grace proves nothing")
 	require.EqualValues(t, 1, f.counted(traffic.ReasonKeyExpired))
 	require.Equal(
 		t, http.StatusNotFound, f.Do(http.MethodGet, "/s/"+signer.Sign(token.PurposeClick, auction(start)), "").Code,

@@ -57,7 +57,7 @@ func TestBrowserKeysReportTheirAds(t *testing.T) {
 
 	foreign, secret := pageAd(f.Now), auction(f.Now)
 	foreign.DeveloperID = uuid.New()
-	taken := len(f.Log.Asked())
+	taken := len(f.Log.Requests())
 	for _, body := range []string{
 		reportOf(f, foreign), reportOf(f, secret), `{"event":"impression","campaign_id":"` + campaignID.String() + `"}`,
 		conversion(t, f.clickID(), nil),
@@ -71,7 +71,7 @@ func TestBrowserKeysReportTheirAds(t *testing.T) {
 		require.Equal(t, 403, w.Code)
 		require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"))
 	}
-	require.Len(t, f.Log.Asked(), taken, "nothing of it was recorded")
+	require.Len(t, f.Log.Requests(), taken, "nothing of it was recorded")
 	w = f.Do(http.MethodPost, "/api/track", reportOf(f, auction(f.Now)), "Origin", page)
 	require.Equal(t, 200, w.Code)
 	require.Empty(t, w.Header().Get("Access-Control-Allow-Origin"), "only with a key that names the page")
@@ -248,7 +248,7 @@ func TestViewable(t *testing.T) {
 				"User-Agent", reader,
 			).Code,
 		)
-		if len(f.Log.Asked()) == 0 {
+		if len(f.Log.Requests()) == 0 {
 			return nil
 		}
 		return f.last()

@@ -23,7 +23,7 @@ func TestConversionCheckRecordsNothing(t *testing.T) {
 	contract := apitest.Load(t)
 	owner, other := "Bearer "+f.login(advertiserID, uuid.New()), "Bearer "+f.login(uuid.New(), uuid.New())
 	id := f.clickID()
-	ask := func(who, body string) (said checked) {
+	ask := func(who, body string) (reply checked) {
 		t.Helper()
 		w := f.Do(http.MethodPost, path, body, "Authorization", who)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
@@ -32,8 +32,8 @@ func TestConversionCheckRecordsNothing(t *testing.T) {
 			contract.Accepts(t, r, body)
 			contract.Check(t, r, w)
 		}
-		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &said))
-		return said
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &reply))
+		return reply
 	}
 	body := conversion(t, id, map[string]any{"campaign_id": nil})
 	for range 3 {
@@ -65,8 +65,8 @@ func TestConversionCheckRecordsNothing(t *testing.T) {
 		"x", id[:len(id)-1] + "~", f.Ring.Sign(token.PurposeReport, auction(f.Now)),
 		f.Ring.Sign(token.PurposeClick, auction(f.Now)),
 	} {
-		said := ask(owner, conversion(t, bad, map[string]any{"campaign_id": nil}))
-		require.Equal(t, checked{Reason: "bad_click_id", Message: said.Message}, said)
+		reply := ask(owner, conversion(t, bad, map[string]any{"campaign_id": nil}))
+		require.Equal(t, checked{Reason: "bad_click_id", Message: reply.Message}, reply)
 	}
 	for who, code := range map[string]int{
 		"": http.StatusUnauthorized, "Bearer x": http.StatusUnauthorized, "Bearer conv_live_x": http.StatusUnauthorized,
@@ -89,12 +89,12 @@ func TestConversionCheckRecordsNothing(t *testing.T) {
 	)
 
 	// Nothing was recorded or marked: the conversion itself is the first.
-	require.Empty(t, f.Log.Asked())
+	require.Empty(t, f.Log.Requests())
 	require.Empty(t, f.seen.keys)
 	w := f.Do(http.MethodPost, "/api/track", body, "Authorization", owner)
 	require.Equal(t, http.StatusOK, w.Code)
 	require.NotContains(t, w.Body.String(), "deduped")
-	require.Len(t, f.Log.Asked(), 1)
+	require.Len(t, f.Log.Requests(), 1)
 
 	old := f.Ring.Sign(token.PurposeConversion, auction(f.Now.Add(-31*24*time.Hour)))
 	late := ask(owner, conversion(t, old, map[string]any{"campaign_id": nil}))

@@ -97,7 +97,7 @@ func TestUnreadableClickIDIsRejected(t *testing.T) {
 	status, _, _ := f.convert(unknown, key)
 	require.Equal(t, http.StatusBadRequest, status, "a campaign that does not exist shows nobody anything")
 	require.Zero(t, f.counted(traffic.ReasonClickID))
-	require.Len(t, f.Log.Asked(), 1, "the impression")
+	require.Len(t, f.Log.Requests(), 1, "the impression")
 }
 
 // What spaces, quotes and encodings of a URL added is taken off.
@@ -157,7 +157,7 @@ func TestUnreadableClickIDOfANamedCampaign(t *testing.T) {
 	}
 	require.EqualValues(t, counted, f.counted(traffic.ReasonClickID))
 	require.Equal(t, counted, int(testutil.ToFloat64(f.tracker.doubtful["bad_click_id"])))
-	require.Empty(t, f.Log.Asked(), "there is no record: anybody can send them")
+	require.Empty(t, f.Log.Requests(), "there is no record: anybody can send them")
 	require.Empty(t, f.seen.keys)
 }
 
@@ -329,7 +329,7 @@ func TestMissingClickID(t *testing.T) {
 		counted++
 	}
 	require.EqualValues(t, counted, f.counted(traffic.ReasonClickID), "its owner sees it")
-	require.Empty(t, f.Log.Asked(), "nothing is billed")
+	require.Empty(t, f.Log.Requests(), "nothing is billed")
 	require.Empty(t, f.seen.keys)
 }
 

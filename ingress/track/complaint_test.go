@@ -26,8 +26,8 @@ func (f *filed) File(_ context.Context, r adreport.Report) error {
 // "Report this ad" needs only the receipt of an ad. The reader's input is escaped on the page.
 func TestReportThisAd(t *testing.T) {
 	f := newFixture(t)
-	kept := &filed{}
-	f.tracker.deps.Complaints = kept
+	stored := &filed{}
+	f.tracker.deps.Complaints = stored
 	auction := auction(f.Now)
 	auction.Headline, auction.Landing = "Chess", landing
 	receipt := "/r/" + f.Ring.Sign(token.PurposeReceipt, auction)
@@ -35,11 +35,11 @@ func TestReportThisAd(t *testing.T) {
 		w := f.Do("POST", path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
 		return w.Code, w.Body.String()
 	}
-	shown := f.Do("GET", receipt, "").Body.String()
+	link := f.Do("GET", receipt, "").Body.String()
 	for _, text := range []string{
 		"Report this ad", "Why this ad", "the app that shows it: " + auction.HostApp, "To change this",
 	} {
-		require.Contains(t, shown, text)
+		require.Contains(t, link, text)
 	}
 	attack := `"><script>alert(1)</script>`
 	code, page := post(receipt, url.Values{"reason": {"dull"}, "text": {attack}, "email": {attack}})
@@ -49,8 +49,8 @@ func TestReportThisAd(t *testing.T) {
 	code, page = post(receipt, url.Values{"reason": {"scam"}, "text": {"Take care."}, "email": {"r@example.com"}})
 	require.Equal(t, 200, code)
 	require.Contains(t, page, "Thank you.")
-	require.Len(t, kept.reports, 1)
-	got := kept.reports[0]
+	require.Len(t, stored.reports, 1)
+	got := stored.reports[0]
 	require.Equal(
 		t, []any{auction.AuctionID, campaignID, "scam", "Take care.", "r@example.com", "Chess"},
 		[]any{got.AuctionID, got.CampaignID, got.Reason, got.Text, got.Email, got.Headline},
@@ -66,5 +66,5 @@ func TestReportThisAd(t *testing.T) {
 	require.Equal(t, 404, code)
 	code, _ = post(receipt, url.Values{"text": {strings.Repeat("x", 20<<10)}})
 	require.Equal(t, 413, code)
-	require.Len(t, kept.reports, 1)
+	require.Len(t, stored.reports, 1)
 }

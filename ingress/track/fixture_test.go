@@ -104,7 +104,7 @@ func (f *fixture) pixel(pairs ...string) *httptest.ResponseRecorder {
 // last returns the latest event of the producer.
 func (f *fixture) last() *event.Event {
 	f.T.Helper()
-	events := f.Log.Asked()
+	events := f.Log.Requests()
 	require.NotEmpty(f.T, events)
 	return events[len(events)-1]
 }

@@ -65,7 +65,7 @@ func TestNearbyClicksOfInventedReaders(t *testing.T) {
 func TestNearbyClicksAreBounded(t *testing.T) {
 	near, err := newNearbyClicks([]Rate{{1 << 20, time.Hour}})
 	require.NoError(t, err)
-	kept := func(network string) []nearbyClick {
+	stored := func(network string) []nearbyClick {
 		list, _ := near.of.Peek(network)
 		return list
 	}
@@ -74,7 +74,7 @@ func TestNearbyClicksAreBounded(t *testing.T) {
 			Network: "n", AddressPeople: 1, Auction: uuid.New(), At: time.Unix(int64(i), 0),
 		}))
 	}
-	require.Len(t, kept("n"), nearbyMost)
+	require.Len(t, stored("n"), nearbyMost)
 	require.Equal(t, nearbyMost, near.total)
 	for i := range nearbyNetworks + 100 {
 		near.note(NetworkClick{Network: fmt.Sprint(i), Auction: uuid.New(), At: time.Unix(0, 0)})
@@ -85,7 +85,7 @@ func TestNearbyClicksAreBounded(t *testing.T) {
 	for i := range 100 {
 		near.note(NetworkClick{Network: "busy", Auction: uuid.New(), At: time.Unix(int64(i), 0)})
 	}
-	require.Len(t, kept("busy"), 100)
+	require.Len(t, stored("busy"), 100)
 	require.LessOrEqual(t, near.total, nearbyTotal)
 	require.Less(t, near.of.Len(), nearbyNetworks)
 }

@@ -73,7 +73,7 @@ func TestConversions(t *testing.T) {
 		require.NotContains(t, w.Body.String(), `"pending"`)
 	}
 	require.NotContains(t, w.Body.String(), `"value"`)
-	require.Len(t, f.Log.Asked(), 3, "what is counted is decided by settlement")
+	require.Len(t, f.Log.Requests(), 3, "what is counted is decided by settlement")
 	for _, other := range []string{"external_id", "conversion_type"} {
 		w = f.Do(http.MethodPost, "/api/track", conversion(t, signed, map[string]any{other: "other"}), "Authorization", owner)
 		require.NotContains(t, w.Body.String(), `"deduped"`)
@@ -144,7 +144,7 @@ func TestConversionFields(t *testing.T) {
 	}
 	w := f.Do(http.MethodPost, "/api/track", `{"event":"`+strings.Repeat("x", 64<<10)+`"}`)
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
-	require.Empty(t, f.Log.Asked())
+	require.Empty(t, f.Log.Requests())
 	require.Equal(t, http.StatusOK, f.Do(
 		http.MethodPost, "/api/track",
 		conversion(t, signed, map[string]any{"value": jsontext.Value("null"), "more": "x"}),
@@ -163,7 +163,7 @@ func TestForgedConversions(t *testing.T) {
 		require.NotContains(t, w.Body.String(), "deduped")
 	}
 	require.EqualValues(t, 2, f.counted(traffic.ReasonClickID))
-	require.Empty(t, f.Log.Asked())
+	require.Empty(t, f.Log.Requests())
 	require.Empty(t, f.seen.keys, "a forger must not make others' events look repeated")
 	// The window begins with the click.
 	late := f.clickID()
@@ -223,12 +223,12 @@ func TestWhoseWordConversionsNeed(t *testing.T) {
 		"the owner without a click": {"Bearer " + own, report, 200, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := len(f.Log.Asked())
+			before := len(f.Log.Requests())
 			body := conversion(t, f.clickID(), c.change)
 			w := f.Do(http.MethodPost, "/api/track", body, "Authorization", c.header)
 			require.Equal(t, c.status, w.Code, w.Body)
 			if c.status != http.StatusOK {
-				require.Len(t, f.Log.Asked(), before, "nothing is recorded")
+				require.Len(t, f.Log.Requests(), before, "nothing is recorded")
 			} else {
 				require.Equal(t, c.verified, f.last().Conversion.Verified)
 				require.Contains(t, w.Body.String(), fmt.Sprintf(`"verified":%t`, c.verified))
@@ -289,7 +289,7 @@ func TestConversionsWaitForTheStore(t *testing.T) {
 			t, http.StatusServiceUnavailable, f.Do(http.MethodPost, path, body, "Authorization", own).Code, path,
 		)
 	}
-	require.Empty(t, f.Log.Asked())
+	require.Empty(t, f.Log.Requests())
 	impression := `{"event":"impression","campaign_id":"` + campaignID.String() + `","auction_id":"` + f.token() + `"}`
 	require.Equal(t, 200, f.Do(http.MethodPost, "/api/track", impression, "Authorization", own).Code)
 	f.tracker.deps.Auth = known
@@ -364,5 +364,5 @@ func TestHeadRecordsNothing(t *testing.T) {
 	w := f.Do(http.MethodHead, "/api/track?event=impression&auction_id="+f.token(), "")
 	require.Equal(t, http.StatusOK, w.Code)
 	require.Equal(t, "image/gif", w.Header().Get("Content-Type"))
-	require.Empty(t, f.Log.Asked())
+	require.Empty(t, f.Log.Requests())
 }

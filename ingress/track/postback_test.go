@@ -124,7 +124,7 @@ func TestPostbackNeedsAConversionKey(t *testing.T) {
 			}
 		})
 	}
-	for _, e := range f.Log.Asked() {
+	for _, e := range f.Log.Requests() {
 		require.False(t, e.Conversion.Verified, "only the form without a key is recorded")
 	}
 }
@@ -147,7 +147,7 @@ func TestPostbackOfNobody(t *testing.T) {
 		))
 		require.Equal(t, status, w.Code)
 	}
-	require.Empty(t, f.Log.Asked())
+	require.Empty(t, f.Log.Requests())
 	require.Empty(t, f.seen.keys)
 }
 
@@ -183,7 +183,7 @@ func TestPostbackFields(t *testing.T) {
 	twice := postbackOf(key, f.clickID())
 	twice.Add("click_id", f.clickID())
 	ingresstest.RequireError(t, f.postback(http.MethodGet, twice), 400, "invalid_request", "click_id")
-	require.Empty(t, f.Log.Asked())
+	require.Empty(t, f.Log.Requests())
 
 	// Names in braces that are ids, words of other fields and percent signs are no variables.
 	for _, id := range []string{
@@ -198,10 +198,10 @@ func TestPostbackFields(t *testing.T) {
 }
 
 // limited is a limit of unknown keys that is used up.
-type limited struct{ asked int }
+type limited struct{ requests int }
 
 func (l *limited) Unproven(string, time.Time) error {
-	l.asked++
+	l.requests++
 	return errs.New(errs.RateLimited, "wait").With("retry_after", 60)
 }
 
@@ -218,7 +218,7 @@ func TestInventedKeysAreLimited(t *testing.T) {
 	require.Equal(
 		t, 429, f.Do(http.MethodPost, "/api/track", form, "Content-Type", "application/x-www-form-urlencoded").Code,
 	)
-	require.Equal(t, 2, limit.asked)
+	require.Equal(t, 2, limit.requests)
 	require.Equal(t, 200, f.postback(http.MethodGet, postbackOf(key, f.clickID())).Code, "the advertiser's own")
 }
 
@@ -237,7 +237,7 @@ func TestPostbackKeepsItsKeySecret(t *testing.T) {
 	for _, family := range families {
 		require.NotContains(t, family.String(), key)
 	}
-	for _, e := range f.Log.Asked() {
+	for _, e := range f.Log.Requests() {
 		require.NotContains(t, e.String(), key)
 	}
 }

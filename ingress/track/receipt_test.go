@@ -110,13 +110,13 @@ func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
 func TestReceiptSaysNoInstructionOfTwoParts(t *testing.T) {
 	f := newFixture(t)
 	f.tracker.deps.Sponsors = profiles{company: "Ignore all Ltd"}
-	for headline, shown := range map[string]bool{
+	for headline, visible := range map[string]bool{
 		"Previous instructions for Postgres": false, "Chess for beginners": true, "": true,
 	} {
 		a := auction(f.Now)
 		a.Headline = headline
 		page := f.Do("GET", "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String()
-		require.Equal(t, shown, strings.Contains(page, "Ignore all Ltd"), headline)
+		require.Equal(t, visible, strings.Contains(page, "Ignore all Ltd"), headline)
 		require.Contains(t, page, advertiserID.String())
 	}
 }
@@ -150,14 +150,14 @@ func TestReceiptShowsTheSeatsOwner(t *testing.T) {
 	require.NotContains(t, f.Do("GET", receipt, "").Body.String(), "Wombat")
 }
 
-// asked holds the recorded words of auctions.
-type asked struct {
+// question holds the recorded words of auctions.
+type question struct {
 	words []string
 	err   error
 	times int
 }
 
-func (a *asked) Matched(context.Context, uuid.UUID, uuid.UUID, time.Time) ([]string, error) {
+func (a *question) Matched(context.Context, uuid.UUID, uuid.UUID, time.Time) ([]string, error) {
 	a.times++
 	return a.words, a.err
 }
@@ -166,7 +166,7 @@ func (a *asked) Matched(context.Context, uuid.UUID, uuid.UUID, time.Time) ([]str
 // escaped. With another token, later, or for a house or test ad they are not even read.
 func TestWordsOnAReceipt(t *testing.T) {
 	f := newFixture(t)
-	shared := &asked{words: []string{"chess", "<b>openings</b>"}}
+	shared := &question{words: []string{"chess", "<b>openings</b>"}}
 	f.tracker.deps.Words = shared
 	served := f.Now
 	page := func(purpose token.Purpose, change func(*token.Auction)) string {

@@ -51,7 +51,7 @@ func TestEventsGoToKafkaOrTheSpool(t *testing.T) {
 					`"}`
 				w := f.Do(form, "/api/track?event=impression&auction_id="+f.token(), body)
 				require.Equal(t, c.status, w.Code)
-				require.Len(t, spool.Asked(), c.spooled)
+				require.Len(t, spool.Requests(), c.spooled)
 				require.Equal(t, c.status == 200, f.tracker.CanRecord(t.Context()))
 				if c.status == 200 {
 					continue
@@ -116,12 +116,12 @@ func TestRedirect(t *testing.T) {
 		require.Empty(t, w.Body.String())
 		require.Equal(t, event.Type_CLICK, f.last().Type)
 	}
-	require.Len(t, f.Log.Asked(), 4)
+	require.Len(t, f.Log.Requests(), 4)
 
 	w := f.Do(http.MethodHead, link, "")
 	require.Equal(t, http.StatusFound, w.Code)
 	require.Equal(t, landing, w.Header().Get("Location"))
-	require.Len(t, f.Log.Asked(), 4, "HEAD is no click")
+	require.Len(t, f.Log.Requests(), 4, "HEAD is no click")
 
 	f.Now = start.Add(365 * 24 * time.Hour)
 	w = f.Do(http.MethodGet, link, "")
@@ -142,24 +142,24 @@ func TestARedirectNeverWaits(t *testing.T) {
 	f.Log.Silent, f.spool.Silent = true, true
 	require.Equal(t, http.StatusFound, f.Do(http.MethodGet, f.link(), "").Code)
 	require.Len(t, f.Log.Held, 1)
-	require.Empty(t, f.spool.Asked())
+	require.Empty(t, f.spool.Requests())
 	f.Log.Held[0](ingresstest.ErrDown)
-	require.Len(t, f.spool.Asked(), 1, "a refused click is in the spool's hands when the producer has answered")
+	require.Len(t, f.spool.Requests(), 1, "a refused click is in the spool's hands when the producer has answered")
 	require.True(t, f.tracker.CanRecord(t.Context()))
 	f.spool.Held[0](ingresstest.ErrDown)
 	require.False(t, f.tracker.CanRecord(t.Context()))
 	f.Log.Silent, f.Log.Err = false, ingresstest.ErrDown
 	require.Equal(t, http.StatusFound, f.Do(http.MethodGet, f.link(), "").Code)
-	require.Len(t, f.spool.Asked(), 2)
+	require.Len(t, f.spool.Requests(), 2)
 }
 
 // At shutdown the producer returns its records, then the spool ends: no click is lost in between.
 func TestClicksReturnedByAStoppedProducerAreSpooled(t *testing.T) {
 	const clicks = 500
-	kept := &ingresstest.Sink{}
+	stored := &ingresstest.Sink{}
 	open := func() *spool.Spool {
 		s, err := spool.New(spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 20}, spool.Deps{
-			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Producer: kept,
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Producer: stored,
 		})
 		require.NoError(t, err)
 		require.NoError(t, s.Open())
@@ -211,14 +211,14 @@ func TestAReceiptShowsWhatWasShown(t *testing.T) {
 	f := newFixture(t)
 	a := auction(start)
 	a.Headline, a.Landing = "Fresh bread", landing
-	shown := "/r/" + f.Ring.Sign(token.PurposeReceipt, a)
+	link := "/r/" + f.Ring.Sign(token.PurposeReceipt, a)
 	c := f.Shelf.Campaigns[campaignID]
 	c.Headline, c.CTAURL = "Send us your password", "https://thief.example/"
 	for _, gone := range []bool{false, true} {
 		if gone {
 			delete(f.Shelf.Campaigns, campaignID)
 		}
-		w := f.Do(http.MethodGet, shown, "")
+		w := f.Do(http.MethodGet, link, "")
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Contains(t, w.Body.String(), "Fresh bread")
 		require.Contains(t, w.Body.String(), "shop.example")

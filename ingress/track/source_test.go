@@ -10,26 +10,26 @@ import (
 	"adnet/ingress/ingresstest"
 )
 
-// One reader is an address with an agent; an address of IPv6 is a /64; nothing of an address is left
-// in a name.
+// One reader is an address with an agent; an address of IPv6 is a /64; nothing of an address is
+// left in a name.
 func TestSourcesOfClicks(t *testing.T) {
 	f := newFixture(t)
 	of := func(address, agent string) NetworkClick {
 		return f.tracker.traffic.from.click(address, agent, uuid.New(), f.Now)
 	}
-	one := of("203.0.113.77", browser)
-	require.Equal(t, "203.0.113.0/24", one.Network)
-	require.Equal(t, 4, one.AddressPeople)
-	require.Equal(t, 16, one.NetworkPeople())
+	first := of("203.0.113.77", browser)
+	require.Equal(t, "203.0.113.0/24", first.Network)
+	require.Equal(t, 4, first.AddressPeople)
+	require.Equal(t, 16, first.NetworkPeople())
 	other := of("203.0.113.77", "another browser")
-	require.Equal(t, one.Address, other.Address)
-	require.NotEqual(t, one.Reader, other.Reader)
+	require.Equal(t, first.Address, other.Address)
+	require.NotEqual(t, first.Reader, other.Reader)
 	neighbour := of("203.0.113.78", browser)
-	require.Equal(t, one.Network, neighbour.Network)
-	require.NotEqual(t, one.Address, neighbour.Address)
-	require.NotEqual(t, one.Reader, neighbour.Reader)
-	require.Equal(t, one.Reader, of("::ffff:203.0.113.77", browser).Reader, "a mapped address")
-	require.NotEqual(t, one.Reader, one.Address)
+	require.Equal(t, first.Network, neighbour.Network)
+	require.NotEqual(t, first.Address, neighbour.Address)
+	require.NotEqual(t, first.Reader, neighbour.Reader)
+	require.Equal(t, first.Reader, of("::ffff:203.0.113.77", browser).Reader, "a mapped address")
+	require.NotEqual(t, first.Reader, first.Address)
 
 	home := of("2001:db8:1:2ff::1", browser)
 	require.Equal(t, "2001:db8:1:200::/56", home.Network)
@@ -38,7 +38,7 @@ func TestSourcesOfClicks(t *testing.T) {
 	require.Equal(t, home.Network, of("2001:db8:1:2fe::1", browser).Network)
 
 	f.Now = f.Now.Add(25 * time.Hour)
-	require.Equal(t, one.Reader, of("203.0.113.77", browser).Reader, "a day's limit does not end at midnight")
+	require.Equal(t, first.Reader, of("203.0.113.77", browser).Reader, "a day's limit does not end at midnight")
 	nobody := of("", "")
 	require.NotEmpty(t, nobody.Network)
 }

@@ -25,14 +25,14 @@ const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (K
 
 // counter is a shared count of clicks with configurable replies.
 type counter struct {
-	allow bool
-	err   error
-	asked []NetworkClick
-	rates []Rate
+	allow   bool
+	err     error
+	lookups []NetworkClick
+	rates   []Rate
 }
 
 func (c *counter) Allow(_ context.Context, click NetworkClick, rates []Rate) (bool, error) {
-	c.asked, c.rates = append(c.asked, click), rates
+	c.lookups, c.rates = append(c.lookups, click), rates
 	return c.allow, c.err
 }
 
@@ -72,11 +72,11 @@ func (f *fixture) fire(
 	method, target, body, address string, header ...string,
 ) (rule string, w *httptest.ResponseRecorder) {
 	f.T.Helper()
-	before := len(f.Log.Asked())
+	before := len(f.Log.Requests())
 	r := ingresstest.Request(method, target, body, header...)
 	r.RemoteAddr = address
 	w = f.Send(f.T, r)
-	require.Len(f.T, f.Log.Asked(), before+1, "every event is recorded")
+	require.Len(f.T, f.Log.Requests(), before+1, "every event is recorded")
 	return f.last().InvalidTraffic, w
 }
 
@@ -169,12 +169,12 @@ func TestLinkClicksComeFromTheReader(t *testing.T) {
 			)
 		}
 	}
-	require.Len(t, clicks.asked, 5, "what no person follows is not counted for its sender")
-	before := len(f.Log.Asked())
+	require.Len(t, clicks.lookups, 5, "what no person follows is not counted for its sender")
+	before := len(f.Log.Requests())
 	for _, target := range []string{f.clickPath("rest", time.Second)} {
 		require.Equal(t, http.StatusFound, f.Do(http.MethodHead, target, "").Code)
 	}
-	require.Len(t, f.Log.Asked(), before, "HEAD is no click")
+	require.Len(t, f.Log.Requests(), before, "HEAD is no click")
 }
 
 // No parameter turns a server's beacon into a reader's: otherwise a stranger could make it invalid.
@@ -212,7 +212,7 @@ func TestReportedClicksAboveTheNetworksRate(t *testing.T) {
 	held := func() (n int) {
 		w := f.Do(http.MethodPost, "/api/track?action=batch", `{"events":[`+strings.Join(reports, ",")+`]}`)
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
-		events := f.Log.Asked()
+		events := f.Log.Requests()
 		for _, e := range events[len(events)-49:] {
 			if e.InvalidTraffic != "" {
 				require.Equal(t, traffic.RulePostedRate, e.InvalidTraffic)
@@ -257,8 +257,8 @@ func TestClickTooFast(t *testing.T) {
 		)
 		require.Equal(t, want, rule)
 	}
-	for _, asked := range clicks.asked {
-		issued, _ := day.TimeOfUUID(asked.Auction)
+	for _, lookups := range clicks.lookups {
+		issued, _ := day.TimeOfUUID(lookups.Auction)
 		require.GreaterOrEqual(t, f.Now.Sub(issued), 300*time.Millisecond, "an invalid click is not counted")
 	}
 	rule, _ := f.fire("GET", beacon("impression", f.ad("rest", 0)), "", "192.0.2.1:1")
@@ -277,12 +277,12 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 		"[::ffff:203.0.113.9]:1": "203.0.113.0/24",
 	} {
 		f.fire("GET", f.clickPath("rest", time.Second), "", address, "User-Agent", browser)
-		require.Equal(t, want, clicks.asked[len(clicks.asked)-1].Network)
+		require.Equal(t, want, clicks.lookups[len(clicks.lookups)-1].Network)
 	}
 	require.Equal(
 		t, []Rate{{1, time.Minute}, {3, 10 * time.Minute}, {10, time.Hour}, {25, 24 * time.Hour}}, clicks.rates,
 	)
-	n := len(clicks.asked)
+	n := len(clicks.lookups)
 	report := func(method string) string {
 		rule, _ := f.fire(
 			"POST", "/api/track",
@@ -293,7 +293,7 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	}
 	clicks.allow = false
 	require.Empty(t, report("rest"), "a server reports many people's clicks")
-	require.Len(t, clicks.asked, n)
+	require.Len(t, clicks.lookups, n)
 	require.Equal(t, traffic.RuleClickRate, report("js_snippet"))
 	for _, target := range []string{f.clickPath("mcp", time.Second), beacon("click", f.ad("rest", time.Second))} {
 		rule, w := f.fire("GET", target, "", "203.0.113.77:1", "User-Agent", browser)
@@ -303,7 +303,7 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	// After an error the store is not called for a moment. Meanwhile clicks are judged by the
 	// clicks of this node, which had one from this network.
 	clicks.err = ingresstest.ErrDown
-	n = len(clicks.asked)
+	n = len(clicks.lookups)
 	for _, want := range []string{traffic.RuleClickRate, traffic.RuleClickRate} {
 		rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
 		require.Equal(t, want, rule)
@@ -312,7 +312,7 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 		rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "203.0.113.78:1", "User-Agent", browser)
 		require.Equal(t, want, rule, "another reader")
 	}
-	require.Len(t, clicks.asked, n+1)
+	require.Len(t, clicks.lookups, n+1)
 	clicks.err, f.Now = nil, f.Now.Add(2*time.Second)
 	rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
 	require.Equal(t, traffic.RuleClickRate, rule)

@@ -32,14 +32,14 @@ func (f *fixture) counted(reason string) (n int64) {
 	return n
 }
 
-// kept is a store of counts.
-type kept struct {
+// stored is a store of counts.
+type stored struct {
 	err  error
 	sums map[string]int64
 	rows []traffic.Unproven
 }
 
-func (k *kept) AddUnproven(_ context.Context, counts []traffic.Unproven) error {
+func (k *stored) AddUnproven(_ context.Context, counts []traffic.Unproven) error {
 	if k.err != nil {
 		return k.err
 	}
@@ -54,7 +54,7 @@ func (k *kept) AddUnproven(_ context.Context, counts []traffic.Unproven) error {
 // counts, ten samples.
 func TestUnverifiedEventsAreNotStored(t *testing.T) {
 	f := newFixture(t)
-	store := &kept{sums: map[string]int64{}}
+	store := &stored{sums: map[string]int64{}}
 	f.tracker.deps.Unproven = store
 	for b := range 20 {
 		var events []string
@@ -74,7 +74,7 @@ func TestUnverifiedEventsAreNotStored(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		require.JSONEq(t, `{"tracked":500}`, w.Body.String())
 	}
-	require.Empty(t, f.Log.Asked(), "no record")
+	require.Empty(t, f.Log.Requests(), "no record")
 	require.Empty(t, f.seen.keys, "no mark")
 	f.tracker.FlushUnproven(t.Context())
 	require.Equal(t, map[string]int64{
@@ -99,7 +99,7 @@ func TestUnverifiedEventsAreNotStored(t *testing.T) {
 // store.
 func TestCountsOfStrangersAreBounded(t *testing.T) {
 	f := newFixture(t)
-	store := &kept{err: ingresstest.ErrDown, sums: map[string]int64{}}
+	store := &stored{err: ingresstest.ErrDown, sums: map[string]int64{}}
 	f.tracker.deps.Unproven = store
 	u := &f.tracker.unproven
 	const events = 10_000
@@ -174,13 +174,13 @@ func TestALinkLeadsToThePageThatWasApproved(t *testing.T) {
 	f := newFixture(t)
 	a := auction(f.Now.Add(-time.Second))
 	a.Landing = landing
-	shown := "/s/" + f.Ring.Sign(token.PurposeClick, a)
+	link := "/s/" + f.Ring.Sign(token.PurposeClick, a)
 	changed, _ := f.Shelf.Creative(campaignID)
 	changed.CTAURL = "https://phishing.example/"
 	changed.ClickID = campaign.ClickIDOff
 	f.Shelf.Put(*changed)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		w := f.Do(method, shown, "")
+		w := f.Do(method, link, "")
 		require.Equal(t, http.StatusFound, w.Code)
 		require.Equal(t, landing, w.Header().Get("Location"))
 	}

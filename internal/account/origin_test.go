@@ -56,7 +56,7 @@ func TestOriginsOfKeys(t *testing.T) {
 			t.Context(), u, account.KeyRequest{Kind: account.KindBrowser, Name: "page", Origins: origins},
 		)
 	}
-	made, err := make(
+	created, err := make(
 		"https://app.example.com", "https://*.example.com", "http://127.0.0.1:3000", "https://app.example.com",
 		"https://192.0.2.7:8443",
 	)
@@ -64,9 +64,9 @@ func TestOriginsOfKeys(t *testing.T) {
 	require.Equal(
 		t,
 		[]string{"https://app.example.com", "https://*.example.com", "http://127.0.0.1:3000", "https://192.0.2.7:8443"},
-		made.Origins,
+		created.Origins,
 	)
-	require.True(t, strings.HasPrefix(made.Plain, "pk_live_"))
+	require.True(t, strings.HasPrefix(created.Plain, "pk_live_"))
 	for _, origin := range []string{
 		"*", "null", "", "https://*", "https://*.com", "https://*.co.uk", "https://*.github.io", "https://*.192.0.2.7",
 		"https://a.*.example.com", "https://*.*.example.com",
@@ -96,10 +96,10 @@ func TestModelsReadSomePages(t *testing.T) {
 	read := account.KeyRequest{
 		Kind: account.KindBrowser, Origins: []string{"https://chat.example.com"}, ReadByModels: true,
 	}
-	made, err := s.CreateKey(t.Context(), u, read)
+	created, err := s.CreateKey(t.Context(), u, read)
 	require.NoError(t, err)
-	require.True(t, made.ReadByModels)
-	next, _, err := s.RotateKey(t.Context(), u, made.ID, 0)
+	require.True(t, created.ReadByModels)
+	next, _, err := s.RotateKey(t.Context(), u, created.ID, 0)
 	require.NoError(t, err)
 	require.True(t, next.ReadByModels, "a replacement is for the same readers")
 	for _, kind := range []account.KeyKind{account.KindPublisher, account.KindConversion} {

@@ -30,10 +30,10 @@ func TestRegister(t *testing.T) {
 	require.Equal(t, "ads@example.com", u.Email)
 	require.Equal(t, account.RoleAdvertiser, u.Role)
 	require.NotEqual(t, u.ID, u.DeveloperID)
-	kept, err := store.User(t.Context(), u.ID)
+	stored, err := store.User(t.Context(), u.ID)
 	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(kept.PasswordHash, "$argon2id$"))
-	require.NotContains(t, kept.PasswordHash, password)
+	require.True(t, strings.HasPrefix(stored.PasswordHash, "$argon2id$"))
+	require.NotContains(t, stored.PasswordHash, password)
 
 	_, err = s.Register(t.Context(), "ads@example.com", password)
 	require.True(t, errs.Is(err, errs.Conflict))
@@ -217,10 +217,10 @@ func TestKeysOfAnAccount(t *testing.T) {
 	require.Equal(t, "one", first.Name)
 	_, hash, err := account.ParseKey(first.Plain)
 	require.NoError(t, err)
-	kept, disabled, err := store.KeyByHash(t.Context(), hash)
+	stored, disabled, err := store.KeyByHash(t.Context(), hash)
 	require.NoError(t, err)
 	require.False(t, disabled)
-	require.Equal(t, u.DeveloperID, kept.DeveloperID)
+	require.Equal(t, u.DeveloperID, stored.DeveloperID)
 
 	working, err := s.Working(t.Context(), u)
 	require.NoError(t, err)
@@ -232,9 +232,9 @@ func TestKeysOfAnAccount(t *testing.T) {
 	working, err = s.Working(t.Context(), u)
 	require.NoError(t, err)
 	require.Empty(t, working)
-	kept, _, err = store.KeyByHash(t.Context(), hash)
+	stored, _, err = store.KeyByHash(t.Context(), hash)
 	require.NoError(t, err)
-	require.True(t, kept.Revoked())
+	require.True(t, stored.Revoked())
 }
 
 // The networks of good logins are known for 90 days.

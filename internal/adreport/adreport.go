@@ -84,8 +84,8 @@ type Reported struct {
 
 // The outcomes of reports.
 const (
-	Kept    = "kept"    // the ad may continue
-	Removed = "removed" // the campaign was rejected
+	Dismissed = "kept"    // the ad may continue
+	Removed   = "removed" // the campaign was rejected
 )
 
 // Decision closes all open reports of a campaign.

@@ -23,11 +23,11 @@ type world struct {
 	fails  error // of counting
 	young  int   // publishers without billed traffic for long enough
 	rivals int
-	kept   adreport.Report
+	stored adreport.Report
 }
 
 func (w *world) AddReport(_ context.Context, r adreport.Report) (bool, error) {
-	w.kept = r
+	w.stored = r
 	return w.added, nil
 }
 func (w *world) CountReports(context.Context, uuid.UUID, time.Time) (adreport.Counts, error) {
@@ -106,7 +106,7 @@ func TestAPlaceIsForAPerson(t *testing.T) {
 		),
 	)
 	require.Zero(t, w.held)
-	require.Equal(t, adreport.Report{Reason: adreport.UnsuitablePlace, Email: "a@example.com"}, w.kept)
+	require.Equal(t, adreport.Report{Reason: adreport.UnsuitablePlace, Email: "a@example.com"}, w.stored)
 }
 
 func TestCheck(t *testing.T) {

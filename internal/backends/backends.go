@@ -118,7 +118,7 @@ type All struct {
 	Nightly   *rollup.Rollup  // nil in memory, where nothing needs a rollup
 	Counted   forecast.Source // counts of opportunities; nil in memory, which does not live longer than a day
 	Rates     unsuitable.Source
-	Shown     quarantine.Source
+	ShowRates quarantine.Source
 	Ranking   Ranking      // learned weights
 	Terms     Terms        // recorded terms of auctions; nil in memory, which records none
 	Learned   learn.Source // nil in memory, where nothing is learned

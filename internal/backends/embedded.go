@@ -39,7 +39,7 @@ func OpenEmbedded(cfg kafka.EmbeddedConfig, funds Money, deps Deps) (*Embedded, 
 	store, reports := memory.New(time.Now), memory.NewReports()
 	return &Embedded{Broker: broker, Cache: cache, All: All{
 		Books: store, Rooms: roomSource{Changes: store, roomReader: store.RoomReader(funds.rooms())},
-		Analytics: reports, Stats: reports, Past: reports, Rates: reports, Shown: reports, Rollup: reports,
+		Analytics: reports, Stats: reports, Past: reports, Rates: reports, ShowRates: reports, Rollup: reports,
 		Ranking: store,
 		Redis:   client, Kafka: kafka.Config{Brokers: []string{broker.Addr()}},
 		closers: []func(){func() { Close(deps.Log, "Redis", client.Close) }},

@@ -52,7 +52,7 @@ func Open(ctx context.Context, cfg Servers, funds Money, deps Deps) (_ *All, err
 	b.Books, b.Rooms, b.Analytics = pg, RoomsOf(pg, funds), ch
 	b.Ranking, b.Learned = pg, ch
 	b.Terms = reader
-	b.Stats, b.Past, b.Counted, b.Rates, b.Shown, b.Rollup = reader, reader, reader, reader, reader, b.Nightly
+	b.Stats, b.Past, b.Counted, b.Rates, b.ShowRates, b.Rollup = reader, reader, reader, reader, reader, b.Nightly
 	return b, nil
 }
 

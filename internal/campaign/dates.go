@@ -14,14 +14,14 @@ var (
 
 // Date is a field with a time, or null for none.
 type Date struct {
-	Given bool
-	At    *time.Time // whole seconds, UTC; nil clears
+	Set bool
+	At  *time.Time // whole seconds, UTC; nil clears
 }
 
 // UnmarshalJSON parses an RFC 3339 time or null. Fractions of a second are cut off. Any other form
 // is an error.
 func (d *Date) UnmarshalJSON(b []byte) error {
-	d.Given, d.At = true, nil
+	d.Set, d.At = true, nil
 	if string(b) == "null" {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"adnet/internal/money"
 )
 
-// made is a campaign that fields make: a new one, or a change of one that is stored.
-func made(t *testing.T, stored *Campaign, change func(*Fields)) (Campaign, error) {
+// created is a campaign that fields make: a new one, or a change of one that is stored.
+func created(t *testing.T, stored *Campaign, change func(*Fields)) (Campaign, error) {
 	t.Helper()
 	c, f := defaults(), Fields{}
 	headline, link := "Headline", "https://example.com/"
@@ -38,7 +38,7 @@ func aims(goal Goal, target *money.Micros) func(*Fields) {
 		if goal == GoalTargetCPA {
 			f.TargetCPA = target
 		} else if goal == GoalTargetROAS {
-			f.TargetROAS = Ratio{Given: true, Value: target}
+			f.TargetROAS = Ratio{Set: true, Value: target}
 		}
 	}
 }
@@ -46,7 +46,7 @@ func aims(goal Goal, target *money.Micros) func(*Fields) {
 func TestGoalsNeedImpressionsAndATarget(t *testing.T) {
 	for _, billing := range []BillingModel{CPC, CPA} {
 		for _, goal := range []Goal{GoalTargetCPA, GoalTargetROAS, GoalMaxConversions} {
-			_, err := made(t, nil, func(f *Fields) {
+			_, err := created(t, nil, func(f *Fields) {
 				aims(goal, dollars(2))(f)
 				f.BillingModel = &billing
 			})
@@ -54,36 +54,36 @@ func TestGoalsNeedImpressionsAndATarget(t *testing.T) {
 			require.ErrorContains(t, err, string(goal)+" needs billing_model cpm")
 		}
 	}
-	_, err := made(t, nil, aims(GoalTargetCPA, nil))
+	_, err := created(t, nil, aims(GoalTargetCPA, nil))
 	require.ErrorContains(t, err, "target_cpa must be above 0")
-	_, err = made(t, nil, aims(GoalTargetROAS, nil))
+	_, err = created(t, nil, aims(GoalTargetROAS, nil))
 	require.ErrorContains(t, err, "target_roas must be above 0")
-	c, err := made(t, nil, aims(GoalMaxConversions, nil))
+	c, err := created(t, nil, aims(GoalMaxConversions, nil))
 	require.NoError(t, err)
 	require.True(t, c.Pursues())
 }
 
 func TestCapIsNotUsedAsBid(t *testing.T) {
-	c, err := made(t, nil, aims(GoalTargetCPA, dollars(3)))
+	c, err := created(t, nil, aims(GoalTargetCPA, dollars(3)))
 	require.NoError(t, err)
 	require.Equal(t, MaxBid, c.BidAmount, "a goal without bid_amount has the cap 1,000")
 	require.Equal(t, GoalLearning, c.GoalStatus)
-	back, err := made(t, &c, aims(GoalManual, nil))
+	back, err := created(t, &c, aims(GoalManual, nil))
 	require.NoError(t, err)
 	require.Equal(t, DefaultBid, back.BidAmount, "the cap was never meant as a bid")
-	stated, err := made(t, nil, func(f *Fields) {
+	stated, err := created(t, nil, func(f *Fields) {
 		aims(GoalTargetCPA, dollars(3))(f)
 		f.BidAmount = dollars(7)
 	})
 	require.NoError(t, err)
 	require.Equal(t, 7*money.USD, stated.BidAmount)
-	later, err := made(t, &back, aims(GoalTargetCPA, dollars(3)))
+	later, err := created(t, &back, aims(GoalTargetCPA, dollars(3)))
 	require.NoError(t, err)
 	require.Equal(t, DefaultBid, later.BidAmount, "a bid that is there stays the cap")
 }
 
 func TestWhatAGoalOffers(t *testing.T) {
-	c, err := made(t, nil, aims(GoalTargetCPA, dollars(30)))
+	c, err := created(t, nil, aims(GoalTargetCPA, dollars(30)))
 	require.NoError(t, err)
 	bid, aim := c.Offer()
 	require.Equal(t, DefaultBid, bid, "while it learns it bids at most the default")

@@ -31,7 +31,7 @@ func ruled(text string) subject.ID {
 func newJudging() fixture {
 	f := newFixture()
 	f.service = campaign.NewService(campaign.Deps{
-		Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
+		Store: f.store, Announcer: f.reported, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
 		Judge: ruled,
 	})
 	return f

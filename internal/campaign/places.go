@@ -40,11 +40,11 @@ func (f *Fields) checkPlaces(t *Targeting) error {
 
 // distinct removes repeated values, keeping the order.
 func distinct(values []string) []string {
-	kept := values[:0]
+	remaining := values[:0]
 	for _, value := range values {
-		if !slices.Contains(kept, value) {
-			kept = append(kept, value)
+		if !slices.Contains(remaining, value) {
+			remaining = append(remaining, value)
 		}
 	}
-	return kept
+	return remaining
 }

@@ -42,7 +42,7 @@ func whole() Campaign {
 		PolicyViolations: []Violation{
 			{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"},
 		},
-		Reviewed: true, PagesOnly: true, Reach: Pages, DeliveryBound: Behind.Shown(),
+		Reviewed: true, PagesOnly: true, Reach: Pages, DeliveryBound: Behind.Displayed(),
 		Approved: &Creative{
 			Format: Image, Headline: "Before", Subtext: "As \"approved\"", CTALabel: "Buy", CTAURL: "https://a.example/",
 			MediaURL: "https://a.example/m", PosterURL: "https://a.example/p", LogoURL: "https://a.example/l",

@@ -62,8 +62,8 @@ type Create struct {
 type Created struct {
 	Campaign     Campaign
 	AutoApproved bool
-	// WaitsFor is why the account's first campaign waits for a review without a finding; empty for any
-	// other one.
+	// WaitsFor is why the account's first campaign waits for a review without a finding; empty for
+	// any other one.
 	WaitsFor string
 }
 
@@ -281,10 +281,10 @@ func (s *Service) Get(ctx context.Context, caller account.User, id uuid.UUID) (C
 	return s.reaching(c), nil
 }
 
-// reaching returns c with its reach and its bound. The version approved last is left out where the current one
-// delivers everywhere.
+// reaching returns c with its reach and its bound. The version approved last is left out where the
+// current one delivers everywhere.
 func (s *Service) reaching(c Campaign) Campaign {
-	c.DeliveryBound = c.Standing.Bound.Shown()
+	c.DeliveryBound = c.Standing.Bound.Displayed()
 	if s.deps.Unreviewed == "" {
 		return c
 	}
@@ -527,8 +527,8 @@ type Decision struct {
 // exactly this version deliver despite any findings except those about unsafe links. A rejection
 // stops it. A live campaign stopped by the policy is reviewed like one in review and keeps its
 // status when approved. Any live version that no reviewer approved can be approved. It returns
-// errs.InvalidState for others, errs.Conflict if it changed since the version that the administrator saw, and errs.Forbidden if
-// caller is not an administrator.
+// errs.InvalidState for others, errs.Conflict if it changed since the version that the
+// administrator saw, and errs.Forbidden if caller is not an administrator.
 func (s *Service) Decide(ctx context.Context, caller account.User, id uuid.UUID, in Decision) (Changed, error) {
 	if !caller.IsAdmin() {
 		return Changed{}, errs.New(errs.Forbidden, "only an administrator reviews campaigns")

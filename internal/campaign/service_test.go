@@ -25,29 +25,29 @@ import (
 	"adnet/internal/testenv"
 )
 
-// told notes the announcements.
-type told struct {
+// notices notes the announcements.
+type notices struct {
 	last map[uuid.UUID]campaign.Campaign
 }
 
-func (a *told) Announce(_ context.Context, c campaign.Campaign) (bool, error) {
+func (a *notices) Announce(_ context.Context, c campaign.Campaign) (bool, error) {
 	a.last[c.ID] = c
 	return true, nil
 }
 
 type fixture struct {
-	store   *memory.Store
-	service *campaign.Service
-	told    *told
-	now     *time.Time // of the service
+	store    *memory.Store
+	service  *campaign.Service
+	reported *notices
+	now      *time.Time // of the service
 }
 
 func newFixture() fixture {
 	now := time.Now()
 	clock := func() time.Time { return now }
-	f := fixture{store: memory.New(clock), told: &told{last: map[uuid.UUID]campaign.Campaign{}}, now: &now}
+	f := fixture{store: memory.New(clock), reported: &notices{last: map[uuid.UUID]campaign.Campaign{}}, now: &now}
 	f.service = campaign.NewService(campaign.Deps{
-		Store: f.store, Announcer: f.told, Now: clock, CreditValue: money.USD,
+		Store: f.store, Announcer: f.reported, Now: clock, CreditValue: money.USD,
 	})
 	return f
 }
@@ -257,7 +257,7 @@ func TestLifeOfCampaigns(t *testing.T) {
 					require.Equal(t, m.status, got.Status)
 					require.Equal(t, m.headline, got.Headline)
 					require.Equal(t, m.delivers(), got.Delivers())
-					require.Equal(t, got, f.told.last[id], "the nodes were told the latest")
+					require.Equal(t, got, f.reported.last[id], "the nodes were told the latest")
 					_, err = f.service.Get(ctx, users[1-m.owner], id)
 					require.True(t, errs.Is(err, errs.Forbidden))
 				}
@@ -300,7 +300,7 @@ func (p *purse) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 func TestFundedByCreditsIsReviewed(t *testing.T) {
 	f := newFixture()
 	p := &purse{Store: f.store}
-	service := campaign.NewService(campaign.Deps{Store: p, Announcer: f.told, Now: time.Now, CreditValue: 5_000})
+	service := campaign.NewService(campaign.Deps{Store: p, Announcer: f.reported, Now: time.Now, CreditValue: 5_000})
 	u := f.user(t, account.RoleAdvertiser)
 	_, err := service.Create(
 		t.Context(), u, campaign.Create{Fields: fields(clean), AdvertiserID: u.ID, UseAdCredit: true},
@@ -328,7 +328,7 @@ func TestBudgetOfCreditsCannotGrow(t *testing.T) {
 	created, err := f.service.Create(t.Context(), u, campaign.Create{Fields: fields(clean), AdvertiserID: u.ID})
 	require.NoError(t, err)
 	service := campaign.NewService(campaign.Deps{
-		Store: funded{f.store}, Announcer: f.told, Now: time.Now, CreditValue: money.USD,
+		Store: funded{f.store}, Announcer: f.reported, Now: time.Now, CreditValue: money.USD,
 	})
 	set := func(budget money.Micros) error {
 		_, err := service.Update(
@@ -380,7 +380,7 @@ func TestRealCampaigns(t *testing.T) {
 func TestRoomForCampaigns(t *testing.T) {
 	f := newFixture()
 	service := campaign.NewService(campaign.Deps{
-		Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
+		Store: f.store, Announcer: f.reported, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
 		MaxCampaigns: 3,
 	})
 	owner, other, admin := f.user(
@@ -405,7 +405,7 @@ func TestRoomForCampaigns(t *testing.T) {
 func TestRoomForTargeting(t *testing.T) {
 	f := newFixture()
 	service := campaign.NewService(campaign.Deps{
-		Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
+		Store: f.store, Announcer: f.reported, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
 		MaxCampaigns: 3,
 	})
 	owner, admin := f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin)

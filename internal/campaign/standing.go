@@ -58,8 +58,8 @@ type DeliveryBound struct {
 	Cure   string `json:"cure"`
 }
 
-// Shown returns b with its cure; nil for no bound.
-func (b Bound) Shown() *DeliveryBound {
+// Displayed returns b with its cure; nil for no bound.
+func (b Bound) Displayed() *DeliveryBound {
 	if b == "" {
 		return nil
 	}

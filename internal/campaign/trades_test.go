@@ -95,8 +95,8 @@ func TestEveryPhraseIsFound(t *testing.T) {
 	for trade, texts := range offered {
 		require.NotEqual(t, subject.NoTrade, trade)
 		for text := range strings.SplitSeq(texts, ",") {
-			said := strings.NewReplacer("#", "12", "*", "").Replace(strings.TrimSpace(text))
-			require.Contains(t, offers("a "+said+" b"), trade, text)
+			reply := strings.NewReplacer("#", "12", "*", "").Replace(strings.TrimSpace(text))
+			require.Contains(t, offers("a "+reply+" b"), trade, text)
 		}
 	}
 	require.Len(t, offered, len(subject.Trades))

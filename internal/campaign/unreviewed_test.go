@@ -17,7 +17,7 @@ import (
 func restricted(reach campaign.Reach) fixture {
 	f := newFixture()
 	f.service = campaign.NewService(campaign.Deps{
-		Store: f.store, Announcer: f.told, Now: func() time.Time { return *f.now }, CreditValue: money.USD, Unreviewed: reach,
+		Store: f.store, Announcer: f.reported, Now: func() time.Time { return *f.now }, CreditValue: money.USD, Unreviewed: reach,
 	})
 	return f
 }

@@ -102,14 +102,14 @@ type Fields struct {
 
 // Ratio is a field that null clears.
 type Ratio struct {
-	Given bool
+	Set   bool
 	Value *money.Micros // six decimals; nil clears
 }
 
 // UnmarshalJSON parses a number, rounded to the nearest millionth, or null. Any other form is an
 // error.
 func (r *Ratio) UnmarshalJSON(b []byte) error {
-	r.Given, r.Value = true, nil
+	r.Set, r.Value = true, nil
 	if string(b) == "null" {
 		return nil
 	}
@@ -174,13 +174,13 @@ func (f *Fields) plan(c *Campaign) error {
 	set(&c.ClickID, f.ClickID)
 	set(&c.MinRelevance, f.MinRelevance)
 	set(&c.Mode, f.TargetingMode)
-	if f.TargetROAS.Given {
+	if f.TargetROAS.Set {
 		c.TargetROAS = f.TargetROAS.Value
 	}
-	if f.StartAt.Given {
+	if f.StartAt.Set {
 		c.StartAt = f.StartAt.At
 	}
-	if f.EndAt.Given {
+	if f.EndAt.Set {
 		c.EndAt = f.EndAt.At
 	}
 	setLink(&c.MediaURL, f.MediaURL)
@@ -335,8 +335,8 @@ func readCategories(values []string) ([]string, error) {
 	return clean, nil
 }
 
-// cleanList trims values and drops duplicates, keeping the order. It rejects blank values and values
-// without a letter or digit: a list without them could be empty, which restricts nothing.
+// cleanList trims values and drops duplicates, keeping the order. It rejects blank values and
+// values without a letter or digit: a list without them could be empty, which restricts nothing.
 func cleanList(field string, values []string) ([]string, error) {
 	if len(values) > MaxListValues {
 		return nil, invalid(field, "may have at most %d values", MaxListValues)

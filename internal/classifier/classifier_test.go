@@ -24,17 +24,17 @@ const secret = "SECRET words of a conversation"
 // world is a client of a server that answers as a test says.
 type world struct {
 	*classifier.Client
-	log     bytes.Buffer
-	metrics *prometheus.Registry
-	asked   atomic.Int64
-	now     time.Time
+	log      bytes.Buffer
+	metrics  *prometheus.Registry
+	requests atomic.Int64
+	now      time.Time
 }
 
 func newWorld(t *testing.T, answer http.HandlerFunc) *world {
 	t.Helper()
 	w := &world{metrics: prometheus.NewRegistry(), now: time.Now()}
 	server := httptest.NewServer(http.HandlerFunc(func(reply http.ResponseWriter, r *http.Request) {
-		w.asked.Add(1)
+		w.requests.Add(1)
 		body, _ := io.ReadAll(r.Body) // so that the server notices who hangs up
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		answer(reply, r)
@@ -149,19 +149,19 @@ func TestBreaker(t *testing.T) {
 	for range 20 {
 		require.Error(t, ask())
 	}
-	require.EqualValues(t, 5, w.asked.Load())
+	require.EqualValues(t, 5, w.requests.Load())
 	require.Equal(t, 15, w.count(t, "rests"))
 	w.now = w.now.Add(5 * time.Second)
 	for range 20 {
 		require.Error(t, ask())
 	}
-	require.EqualValues(t, 6, w.asked.Load(), "one finds out")
+	require.EqualValues(t, 6, w.requests.Load(), "one finds out")
 	well.Store(true)
 	w.now = w.now.Add(5 * time.Second)
 	for range 20 {
 		require.NoError(t, ask())
 	}
-	require.EqualValues(t, 26, w.asked.Load())
+	require.EqualValues(t, 26, w.requests.Load())
 }
 
 // A caller that does not wait says nothing about the classifier.

@@ -39,7 +39,7 @@ type Flags uint8
 
 // The flags. They are stored in records, so numbers are never changed or reused.
 const (
-	Given     Flags = 1 << iota // there was a signal
+	Signal    Flags = 1 << iota // there was a signal
 	GDPR                        // the GDPR applies
 	NoStorage                   // the GDPR applies, without consent to TCF's purpose 1
 	Child                       // COPPA
@@ -71,19 +71,19 @@ const maxText = 8 << 10
 // Read evaluates the signals.
 func (s *Signals) Read() (f Flags) {
 	if s.TCF != "" {
-		f |= Given
+		f |= Signal
 		if s.GDPR != No {
 			f |= GDPR | storage(s.TCF)
 		}
 	}
 	if s.GPP != "" {
-		f |= Given | s.platform()
+		f |= Signal | s.platform()
 	}
 	if s.USPrivacy != "" {
-		f |= Given | usPrivacy(s.USPrivacy)
+		f |= Signal | usPrivacy(s.USPrivacy)
 	}
 	if s.GDPR == Yes && f&GDPR == 0 {
-		f |= Given | GDPR | NoStorage // the GDPR applies without consent
+		f |= Signal | GDPR | NoStorage // the GDPR applies without consent
 	}
 	return f | s.stated()
 }
@@ -91,16 +91,16 @@ func (s *Signals) Read() (f Flags) {
 // stated evaluates the signals that are not texts.
 func (s *Signals) stated() (f Flags) {
 	if s.GDPR == No || s.GPC == No || s.COPPA == No {
-		f |= Given
+		f |= Signal
 	}
 	if s.COPPA.Strict() {
-		f |= Given | Child
+		f |= Signal | Child
 	}
 	if s.GPC == Yes || s.Limited {
-		f |= Given | OptOut
+		f |= Signal | OptOut
 	}
 	if s.Unreadable || s.GDPR == Unclear || s.GPC == Unclear || s.COPPA == Unclear {
-		f |= Given | Malformed
+		f |= Signal | Malformed
 	}
 	return f
 }

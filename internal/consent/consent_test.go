@@ -66,62 +66,62 @@ func TestSignals(t *testing.T) {
 		flags   Flags
 	}{
 		"nothing":                         {Signals{}, false, 0},
-		"purpose 1":                       {Signals{TCF: tc(1)}, false, Given | GDPR},
-		"all but purpose 1":               {Signals{TCF: tc(2, 3, 4, 7)}, true, Given | GDPR | NoStorage},
-		"gdpr and purpose 1":              {Signals{GDPR: Yes, TCF: tc(1, 2)}, false, Given | GDPR},
-		"gdpr without a text":             {Signals{GDPR: Yes}, true, Given | GDPR | NoStorage},
-		"no gdpr: the text does not hold": {Signals{GDPR: No, TCF: tc()}, false, Given},
-		"no gdpr":                         {Signals{GDPR: No}, false, Given},
-		"gdpr, a number of its own":       {Signals{GDPR: ParseChoice("7")}, true, Given | Malformed},
+		"purpose 1":                       {Signals{TCF: tc(1)}, false, Signal | GDPR},
+		"all but purpose 1":               {Signals{TCF: tc(2, 3, 4, 7)}, true, Signal | GDPR | NoStorage},
+		"gdpr and purpose 1":              {Signals{GDPR: Yes, TCF: tc(1, 2)}, false, Signal | GDPR},
+		"gdpr without a text":             {Signals{GDPR: Yes}, true, Signal | GDPR | NoStorage},
+		"no gdpr: the text does not hold": {Signals{GDPR: No, TCF: tc()}, false, Signal},
+		"no gdpr":                         {Signals{GDPR: No}, false, Signal},
+		"gdpr, a number of its own":       {Signals{GDPR: ParseChoice("7")}, true, Signal | Malformed},
 		"TCF 1": {
-			Signals{TCF: "BOEFEAyOEFEAyAHABDENAI4AAAB9vABAASA"}, true, Given | GDPR | Malformed,
+			Signals{TCF: "BOEFEAyOEFEAyAHABDENAI4AAAB9vABAASA"}, true, Signal | GDPR | Malformed,
 		},
-		"no TC string":     {Signals{TCF: "🙂 C"}, true, Given | GDPR | Malformed},
-		"half a TC string": {Signals{TCF: tc(1)[:20]}, true, Given | GDPR | Malformed},
-		"a long text":      {Signals{TCF: "C" + strings.Repeat("A", 1<<20)}, true, Given | GDPR | Malformed},
-		"with segments":    {Signals{TCF: tc(1) + ".YAAAAAAAAAA"}, false, Given | GDPR},
+		"no TC string":     {Signals{TCF: "🙂 C"}, true, Signal | GDPR | Malformed},
+		"half a TC string": {Signals{TCF: tc(1)[:20]}, true, Signal | GDPR | Malformed},
+		"a long text":      {Signals{TCF: "C" + strings.Repeat("A", 1<<20)}, true, Signal | GDPR | Malformed},
+		"with segments":    {Signals{TCF: tc(1) + ".YAAAAAAAAAA"}, false, Signal | GDPR},
 
-		"coppa":            {Signals{COPPA: Yes}, true, Given | Child},
-		"an unclear coppa": {Signals{COPPA: Unclear}, true, Given | Child | Malformed},
-		"unreadable":       {Signals{Unreadable: true}, true, Given | Malformed},
+		"coppa":            {Signals{COPPA: Yes}, true, Signal | Child},
+		"an unclear coppa": {Signals{COPPA: Unclear}, true, Signal | Child | Malformed},
+		"unreadable":       {Signals{Unreadable: true}, true, Signal | Malformed},
 
-		"no coppa": {Signals{COPPA: No}, false, Given},
-		"gpc":      {Signals{GPC: Yes, TCF: tc(1)}, true, Given | GDPR | OptOut},
-		"lmt":      {Signals{Limited: true}, true, Given | OptOut},
+		"no coppa": {Signals{COPPA: No}, false, Signal},
+		"gpc":      {Signals{GPC: Yes, TCF: tc(1)}, true, Signal | GDPR | OptOut},
+		"lmt":      {Signals{Limited: true}, true, Signal | OptOut},
 
-		"us_privacy":               {Signals{USPrivacy: "1YNN"}, false, Given},
-		"us_privacy, not for them": {Signals{USPrivacy: "1---"}, false, Given},
-		"us_privacy, opted out":    {Signals{USPrivacy: "1YYN"}, true, Given | OptOut},
-		"us_privacy, lower case":   {Signals{USPrivacy: "1yyn"}, true, Given | OptOut},
-		"us_privacy, version 2":    {Signals{USPrivacy: "2YNN"}, true, Given | Malformed},
-		"us_privacy, long":         {Signals{USPrivacy: "1YNNN"}, true, Given | Malformed},
-		"us_privacy, other":        {Signals{USPrivacy: "1Y?N"}, true, Given | Malformed},
+		"us_privacy":               {Signals{USPrivacy: "1YNN"}, false, Signal},
+		"us_privacy, not for them": {Signals{USPrivacy: "1---"}, false, Signal},
+		"us_privacy, opted out":    {Signals{USPrivacy: "1YYN"}, true, Signal | OptOut},
+		"us_privacy, lower case":   {Signals{USPrivacy: "1yyn"}, true, Signal | OptOut},
+		"us_privacy, version 2":    {Signals{USPrivacy: "2YNN"}, true, Signal | Malformed},
+		"us_privacy, long":         {Signals{USPrivacy: "1YNNN"}, true, Signal | Malformed},
+		"us_privacy, other":        {Signals{USPrivacy: "1Y?N"}, true, Signal | Malformed},
 
-		"gpp: TCF":              {Signals{GPP: headerTCF + "~" + tc(1)}, false, Given | GDPR},
-		"gpp: TCF refused":      {Signals{GPP: headerTCF + "~" + tc(2)}, true, Given | GDPR | NoStorage},
-		"gpp: TCF, no gdpr":     {Signals{GDPR: No, GPP: headerTCF + "~" + tc(2)}, false, Given},
-		"gpp and gdpr":          {Signals{GDPR: Yes, GPP: headerTCF + "~" + tc(1)}, false, Given | GDPR},
-		"gpp without TCF, gdpr": {Signals{GDPR: Yes, GPP: headerUSP + "~1YNN"}, true, Given | GDPR | NoStorage},
-		"gpp: TCF and USP":      {Signals{GPP: headerTCFUSP + "~" + tc(1) + "~1YYN"}, true, Given | GDPR | OptOut},
+		"gpp: TCF":              {Signals{GPP: headerTCF + "~" + tc(1)}, false, Signal | GDPR},
+		"gpp: TCF refused":      {Signals{GPP: headerTCF + "~" + tc(2)}, true, Signal | GDPR | NoStorage},
+		"gpp: TCF, no gdpr":     {Signals{GDPR: No, GPP: headerTCF + "~" + tc(2)}, false, Signal},
+		"gpp and gdpr":          {Signals{GDPR: Yes, GPP: headerTCF + "~" + tc(1)}, false, Signal | GDPR},
+		"gpp without TCF, gdpr": {Signals{GDPR: Yes, GPP: headerUSP + "~1YNN"}, true, Signal | GDPR | NoStorage},
+		"gpp: TCF and USP":      {Signals{GPP: headerTCFUSP + "~" + tc(1) + "~1YYN"}, true, Signal | GDPR | OptOut},
 		"gpp: USP not in force": {
-			Signals{GPP: headerTCFUSP + "~" + tc(1) + "~1YYN", Sections: []int64{2}}, false, Given | GDPR,
+			Signals{GPP: headerTCFUSP + "~" + tc(1) + "~1YYN", Sections: []int64{2}}, false, Signal | GDPR,
 		},
 		"gpp: none in force": {
-			Signals{GPP: headerTCFUSP + "~" + tc() + "~1YYN", Sections: []int64{-1}}, false, Given,
+			Signals{GPP: headerTCFUSP + "~" + tc() + "~1YYN", Sections: []int64{-1}}, false, Signal,
 		},
-		"gpp: national":            {Signals{GPP: headerNational + "~" + national(6)}, false, Given},
-		"gpp: national, sale":      {Signals{GPP: headerNational + "~" + national(18)}, true, Given | OptOut},
-		"gpp: national, sharing":   {Signals{GPP: headerNational + "~" + national(20)}, true, Given | OptOut},
-		"gpp: national, targeting": {Signals{GPP: headerNational + "~" + national(22)}, true, Given | OptOut},
-		"gpp: national, GPC":       {Signals{GPP: headerNational + "~" + national(6) + ".YA"}, true, Given | OptOut},
-		"gpp: national, GPC off":   {Signals{GPP: headerNational + "~" + national(6) + ".QA"}, false, Given},
+		"gpp: national":            {Signals{GPP: headerNational + "~" + national(6)}, false, Signal},
+		"gpp: national, sale":      {Signals{GPP: headerNational + "~" + national(18)}, true, Signal | OptOut},
+		"gpp: national, sharing":   {Signals{GPP: headerNational + "~" + national(20)}, true, Signal | OptOut},
+		"gpp: national, targeting": {Signals{GPP: headerNational + "~" + national(22)}, true, Signal | OptOut},
+		"gpp: national, GPC":       {Signals{GPP: headerNational + "~" + national(6) + ".YA"}, true, Signal | OptOut},
+		"gpp: national, GPC off":   {Signals{GPP: headerNational + "~" + national(6) + ".QA"}, false, Signal},
 		"gpp: California, sale": {
-			Signals{GPP: headerCA + "~" + written(60, map[int]int{0: 1, 12: 1})}, true, Given | OptOut,
+			Signals{GPP: headerCA + "~" + written(60, map[int]int{0: 1, 12: 1})}, true, Signal | OptOut,
 		},
-		"gpp: cut":               {Signals{GPP: headerNational + "~BA"}, true, Given | Malformed},
-		"gpp: a section missing": {Signals{GPP: headerTCFUSP + "~" + tc(1)}, true, Given | Malformed},
-		"gpp: no header":         {Signals{GPP: "~1YNN"}, true, Given | Malformed},
-		"gpp: other":             {Signals{GPP: "x"}, true, Given | Malformed},
+		"gpp: cut":               {Signals{GPP: headerNational + "~BA"}, true, Signal | Malformed},
+		"gpp: a section missing": {Signals{GPP: headerTCFUSP + "~" + tc(1)}, true, Signal | Malformed},
+		"gpp: no header":         {Signals{GPP: "~1YNN"}, true, Signal | Malformed},
+		"gpp: other":             {Signals{GPP: "x"}, true, Signal | Malformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := c.in.Read()
@@ -160,16 +160,16 @@ func TestSectionsAsTheirLibraryWritesThem(t *testing.T) {
 		"usky": {"DBABCYA~BQCg.AAA", "DBABCYA~BQBg.AAA", "DBABCYA~BQCQ.AAA"},
 		"usri": {"DBABSYA~BQCg.AAA", "DBABSYA~BQBg.AAA", "DBABSYA~BQCQ.AAA"},
 	} {
-		require.Equal(t, Given, (&Signals{GPP: texts[0]}).Read(), section)
+		require.Equal(t, Signal, (&Signals{GPP: texts[0]}).Read(), section)
 		for _, text := range texts[1:] {
-			require.Equal(t, Given|OptOut, (&Signals{GPP: text}).Read(), "%s: %s", section, text)
+			require.Equal(t, Signal|OptOut, (&Signals{GPP: text}).Read(), "%s: %s", section, text)
 		}
 	}
 	// Of TCF @iabtcf/core 1.5.6 wrote with purpose 1, and with purpose 2 alone.
-	require.Equal(t, Given|GDPR, (&Signals{TCF: "CQuIxQAQuIxQAAKACAENBkFAAIAAAAAAAAAAAAAAAAAA.IAAA"}).Read())
-	require.Equal(t, Given|GDPR|NoStorage, (&Signals{TCF: "CQuIxQAQuIxQAAKACAENBkFAAEAAAAAAAAAAAAAAAAAA.IAAA"}).Read())
+	require.Equal(t, Signal|GDPR, (&Signals{TCF: "CQuIxQAQuIxQAAKACAENBkFAAIAAAAAAAAAAAAAAAAAA.IAAA"}).Read())
+	require.Equal(t, Signal|GDPR|NoStorage, (&Signals{TCF: "CQuIxQAQuIxQAAKACAENBkFAAEAAAAAAAAAAAAAAAAAA.IAAA"}).Read())
 	// A section that adnet does not know may be a state's. The header names section 28.
-	require.Equal(t, Given|Malformed, (&Signals{GPP: newerSection + "~BAAA"}).Read())
+	require.Equal(t, Signal|Malformed, (&Signals{GPP: newerSection + "~BAAA"}).Read())
 }
 
 func TestNoSignalCostsNothing(t *testing.T) {
@@ -236,7 +236,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range []Signals{{TCF: text}, {GPP: text}, {USPrivacy: text}} {
-			if got := s.Read(); text != "" && got&Given == 0 {
+			if got := s.Read(); text != "" && got&Signal == 0 {
 				t.Errorf("%q is a signal: %b", text, got)
 			}
 		}

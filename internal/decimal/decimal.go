@@ -3,8 +3,8 @@ package decimal
 
 import "strconv"
 
-// One is 1, in millionths.
-const One = 1_000_000
+// Unit is 1, in millionths.
+const Unit = 1_000_000
 
 // AppendMillionths appends n ÷ 1,000,000 as a JSON number with no more decimals than necessary. Any
 // n is exact.
@@ -13,13 +13,13 @@ func AppendMillionths(b []byte, n int64) []byte {
 	if n < 0 {
 		b, left = append(b, '-'), uint64(-n)
 	}
-	b = strconv.AppendUint(b, left/One, 10)
-	rest := left % One
+	b = strconv.AppendUint(b, left/Unit, 10)
+	rest := left % Unit
 	if rest == 0 {
 		return b
 	}
 	b = append(b, '.')
-	for unit := uint64(One / 10); rest > 0; unit /= 10 {
+	for unit := uint64(Unit / 10); rest > 0; unit /= 10 {
 		b = append(b, byte('0'+rest/unit))
 		rest %= unit
 	}

@@ -120,18 +120,18 @@ func TestLoadKeepsForeignAccounts(t *testing.T) {
 
 // printed answers the pasted commands as the service does and keeps their requests.
 type printed struct {
-	key    string
-	base   string
-	token  string
-	mu     sync.Mutex // guards asked
-	asked  []string
-	errors []string
+	key      string
+	base     string
+	token    string
+	mu       sync.Mutex // guards asked
+	requests []string
+	errors   []string
 }
 
 func (p *printed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, r.Method+" "+r.URL.Path)
+	p.requests = append(p.requests, r.Method+" "+r.URL.Path)
 	authorized := r.Header.Get("Authorization") == "Bearer "+p.key
 	switch {
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/ad-request" && authorized:
@@ -214,7 +214,7 @@ func TestPrintedCommandsWork(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	require.Empty(t, p.errors)
-	require.Equal(t, []string{"POST /v1/ad-request", "GET /api/track", "GET /s/AQ-x_y0", "GET /api/stats"}, p.asked)
+	require.Equal(t, []string{"POST /v1/ad-request", "GET /api/track", "GET /s/AQ-x_y0", "GET /api/stats"}, p.requests)
 	require.Contains(t, stdout.String(), "impression: HTTP 200\n")
 	require.Contains(t, stdout.String(), "click: HTTP 302 to https://example.com/landing\n")
 	require.Contains(t, stdout.String(), `{"impressions":1,"clicks":1}`)

@@ -195,35 +195,35 @@ func TestFailedRefundsAreNotRefunded(t *testing.T) {
 	}
 	to := func(amount money.Micros, second int64) RefundReport { return total(NoticeRefundedTo, amount, second) }
 	now := func(amount money.Micros, second int64) RefundReport { return total(NoticeRefundTotal, amount, second) }
-	one := func(kind NoticeKind, id string, amount money.Micros, second int64) RefundReport {
+	first := func(kind NoticeKind, id string, amount money.Micros, second int64) RefundReport {
 		return RefundReport{Kind: kind, RefundID: id, Amount: amount, SentAt: time.Unix(second, 0)}
 	}
 	for name, c := range map[string]struct {
 		want    money.Micros
 		reports []RefundReport
 	}{
-		"total, then failed":     {0, []RefundReport{to(30, 1), one(NoticeRefundFailed, "a", 30, 2)}},
-		"all in one second":      {0, []RefundReport{to(30, 1), one(NoticeRefundFailed, "a", 30, 1), now(0, 1)}},
+		"total, then failed":     {0, []RefundReport{to(30, 1), first(NoticeRefundFailed, "a", 30, 2)}},
+		"all in one second":      {0, []RefundReport{to(30, 1), first(NoticeRefundFailed, "a", 30, 1), now(0, 1)}},
 		"lower total only":       {0, []RefundReport{to(30, 1), now(0, 1)}},
-		"lower total, succeeded": {0, []RefundReport{one(NoticeRefunded, "a", 30, 1), to(30, 1), now(0, 2)}},
+		"lower total, succeeded": {0, []RefundReport{first(NoticeRefunded, "a", 30, 1), to(30, 1), now(0, 2)}},
 		"older report of a failed refund": {0, []RefundReport{
-			one(NoticeRefundFailed, "a", 30, 5), one(NoticeRefunded, "a", 30, 1), one(NoticeRefunded, "a", 30, 9),
+			first(NoticeRefundFailed, "a", 30, 5), first(NoticeRefunded, "a", 30, 1), first(NoticeRefunded, "a", 30, 9),
 		}},
-		"second of two fails": {10, []RefundReport{to(10, 1), to(30, 2), one(NoticeRefundFailed, "b", 20, 3)}},
+		"second of two fails": {10, []RefundReport{to(10, 1), to(30, 2), first(NoticeRefundFailed, "b", 20, 3)}},
 		"failure a second after the lower total": {20, []RefundReport{
-			to(30, 1), to(50, 1), now(20, 2), one(NoticeRefundFailed, "a", 30, 3),
+			to(30, 1), to(50, 1), now(20, 2), first(NoticeRefundFailed, "a", 30, 3),
 		}},
 		"both fail, one lower total": {0, []RefundReport{
-			to(30, 1), to(50, 1), now(20, 2), one(NoticeRefundFailed, "a", 30, 2), one(NoticeRefundFailed, "b", 20, 2),
+			to(30, 1), to(50, 1), now(20, 2), first(NoticeRefundFailed, "a", 30, 2), first(NoticeRefundFailed, "b", 20, 2),
 		}},
 		"refunded again after the failure": {30, []RefundReport{
-			to(30, 1), one(NoticeRefundFailed, "a", 30, 2), to(30, 3),
+			to(30, 1), first(NoticeRefundFailed, "a", 30, 2), to(30, 3),
 		}},
 		"refunded again in the same second": {30, []RefundReport{
-			to(30, 1), one(NoticeRefundFailed, "a", 30, 1), one(NoticeRefunded, "b", 30, 1), to(30, 1),
+			to(30, 1), first(NoticeRefundFailed, "a", 30, 1), first(NoticeRefunded, "b", 30, 1), to(30, 1),
 		}},
 		"failure reported again later": {30, []RefundReport{
-			to(30, 1), one(NoticeRefundFailed, "a", 30, 2), to(30, 3), one(NoticeRefundFailed, "a", 30, 9),
+			to(30, 1), first(NoticeRefundFailed, "a", 30, 2), to(30, 3), first(NoticeRefundFailed, "a", 30, 9),
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

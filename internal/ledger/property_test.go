@@ -196,10 +196,10 @@ func TestPropertyCutsChangeNothing(t *testing.T) {
 func TestPropertyOrderBetweenAuctionsChangesNoSum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScenario(t)
-		one, two := newModel(s.books, s.deposits), newModel(s.books, s.deposits)
-		settle(t, one, interleave(t, s.auctions), 40)
+		first, two := newModel(s.books, s.deposits), newModel(s.books, s.deposits)
+		settle(t, first, interleave(t, s.auctions), 40)
 		settle(t, two, interleave(t, s.auctions), 7)
-		campaignsOne, cashOne, _ := one.sums()
+		campaignsOne, cashOne, _ := first.sums()
 		campaignsTwo, cashTwo, _ := two.sums() // Credits follow the impressions that found a budget
 		if s.deposits == nil {
 			require.Equal(t, campaignsOne, campaignsTwo)

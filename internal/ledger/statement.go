@@ -39,9 +39,9 @@ func CreditSides(developer uuid.UUID) []Side {
 	}
 }
 
-// Shown reports whether the account is part of the statement. Pending and held Credits are included
-// only after their first movement.
-func (a *AccountStatement) Shown(q StatementQuery) bool {
+// Matches reports whether the account is part of the statement. Pending and held Credits are
+// included only after their first movement.
+func (a *AccountStatement) Matches(q StatementQuery) bool {
 	return a.Account == DeveloperCredits(q.Developer) || a.Asset == USD || a.Opening != 0 || len(a.Rows) > 0
 }
 

@@ -27,10 +27,10 @@ const (
 	VerifyKept  = 60               // the newest runs
 )
 
-// Asked returns the run for a request at now: a new one without an id, or newest while that is
+// Requested returns the run for a request at now: a new one without an id, or newest while that is
 // open. newest is the last existing run, or zero. Errors: errs.Conflict within [VerifyGap] of the
 // end of a run.
-func Asked(newest Verification, by uuid.UUID, now time.Time) (Verification, error) {
+func Requested(newest Verification, by uuid.UUID, now time.Time) (Verification, error) {
 	if newest.ID != 0 && newest.Open(now) {
 		return newest, nil
 	}

@@ -56,15 +56,15 @@ func TestAllow(t *testing.T) {
 // authorities are two authorities with a server's certificate for localhost and a client's each.
 func authorities(t *testing.T) (good, other *linktest.Authority) {
 	t.Helper()
-	made := [2]*linktest.Authority{}
-	for i := range made {
+	created := [2]*linktest.Authority{}
+	for i := range created {
 		a, err := linktest.NewAuthority(t.TempDir(), "ca")
 		require.NoError(t, err)
 		require.NoError(t, a.Issue(linktest.Wish{File: "server", Hosts: []string{"localhost"}}))
 		require.NoError(t, a.Issue(linktest.Wish{File: "client", Name: "adnet"}))
-		made[i] = a
+		created[i] = a
 	}
-	return made[0], made[1]
+	return created[0], created[1]
 }
 
 // serve answers one byte to every connection.
@@ -182,9 +182,9 @@ func TestFiles(t *testing.T) {
 // and the old certificate stays.
 func TestPairIsReadAgain(t *testing.T) {
 	good, other := authorities(t)
-	var told []error
+	var reported []error
 	pair, err := link.OpenPair(
-		good.File("server.pem"), good.File("server.key"), func(_ time.Time, err error) { told = append(told, err) },
+		good.File("server.pem"), good.File("server.key"), func(_ time.Time, err error) { reported = append(reported, err) },
 	)
 	require.NoError(t, err)
 	first := pair.Current().Leaf.SerialNumber
@@ -194,12 +194,12 @@ func TestPairIsReadAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(good.File("server.key"), foreign, 0o600))
 	require.Eventually(
-		t, func() bool { return serial() == first.String() && len(told) == 1 }, 5*time.Second, 50*time.Millisecond,
+		t, func() bool { return serial() == first.String() && len(reported) == 1 }, 5*time.Second, 50*time.Millisecond,
 	)
-	require.Error(t, told[0])
-	require.Never(t, func() bool { serial(); return len(told) > 1 }, 1200*time.Millisecond, 100*time.Millisecond)
+	require.Error(t, reported[0])
+	require.Never(t, func() bool { serial(); return len(reported) > 1 }, 1200*time.Millisecond, 100*time.Millisecond)
 
 	require.NoError(t, good.Issue(linktest.Wish{File: "server", Hosts: []string{"localhost"}}))
 	require.Eventually(t, func() bool { return serial() != first.String() }, 5*time.Second, 50*time.Millisecond)
-	require.NoError(t, told[len(told)-1])
+	require.NoError(t, reported[len(reported)-1])
 }

@@ -430,14 +430,14 @@ func TestProgress(t *testing.T) {
 	f := newFake(t)
 	cfg := settings(f)
 	cfg.Requests = 3
-	for _, shown := range []bool{false, true} {
+	for _, visible := range []bool{false, true} {
 		var progress bytes.Buffer
-		cfg.Progress = shown
+		cfg.Progress = visible
 		l, err := New(cfg, Deps{Progress: &progress})
 		require.NoError(t, err)
 		_, err = l.Run(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, shown, strings.Contains(progress.String(), "replay contexts"))
+		require.Equal(t, visible, strings.Contains(progress.String(), "replay contexts"))
 	}
 }
 

@@ -70,7 +70,7 @@ func (s *Store) Statement(_ context.Context, q ledger.StatementQuery) (ledger.St
 				b.Add(l)
 			}
 		}
-		if part := b.Done(); part.Shown(q) {
+		if part := b.Done(); part.Matches(q) {
 			statement.Accounts = append(statement.Accounts, part)
 		}
 	}

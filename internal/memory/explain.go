@@ -139,16 +139,16 @@ var askedBy = map[report.Breakdown]func(*report.Auction) string{
 	report.ByFormat:            func(a *report.Auction) string { return a.Format },
 }
 
-// Asked counts the auctions of one or all publishers among the last 10,000, without refused
+// Demand counts the auctions of one or all publishers among the last 10,000, without refused
 // requests. Error: errs.InvalidRequest for a breakdown outside the closed list.
-func (r *Reports) Asked(_ context.Context, q report.AskedQuery) (report.Asked, error) {
+func (r *Reports) Demand(_ context.Context, q report.DemandQuery) (report.Demand, error) {
 	if err := q.Check(); err != nil {
-		return report.Asked{}, err
+		return report.Demand{}, err
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	found := report.Asked{Outcomes: map[string]int64{}}
-	groups := map[string]*report.AskedGroup{}
+	found := report.Demand{Outcomes: map[string]int64{}}
+	groups := map[string]*report.DemandGroup{}
 	for _, record := range r.explained.byID {
 		a := &record.auction
 		if on := day.Of(a.At); !record.recorded || a.Sandbox || a.Refused() ||
@@ -166,15 +166,15 @@ func (r *Reports) Asked(_ context.Context, q report.AskedQuery) (report.Asked, e
 	for _, g := range groups {
 		found.Groups = append(found.Groups, *g)
 	}
-	slices.SortFunc(found.Groups, report.AskedGroup.Compare)
-	found.Groups = found.Groups[:min(len(found.Groups), report.MaxAskedGroups)]
+	slices.SortFunc(found.Groups, report.DemandGroup.Compare)
+	found.Groups = found.Groups[:min(len(found.Groups), report.MaxDemandGroups)]
 	return found, nil
 }
 
-func countAsked(groups map[string]*report.AskedGroup, key string, filled bool) {
+func countAsked(groups map[string]*report.DemandGroup, key string, filled bool) {
 	g := groups[key]
 	if g == nil {
-		g = &report.AskedGroup{Key: key}
+		g = &report.DemandGroup{Key: key}
 		groups[key] = g
 	}
 	g.Requests++

@@ -184,14 +184,14 @@ func (s *Store) ReaderSums(
 		sum.Readers += d.Readers
 		sums[key.developer] = sum
 	}
-	shown, quiet := make(map[uuid.UUID]int64), make(map[uuid.UUID]bool)
+	counts, quiet := make(map[uuid.UUID]int64), make(map[uuid.UUID]bool)
 	for _, sum := range sums {
-		shown[sum.Family()] += sum.Impressions - sum.BrowserImpressions
+		counts[sum.Family()] += sum.Impressions - sum.BrowserImpressions
 		quiet[sum.Family()] = quiet[sum.Family()] || sum.Readers == 0
 	}
 	list := slices.Collect(maps.Values(sums))
 	list = slices.DeleteFunc(list, func(sum traffic.PublisherDay) bool {
-		return shown[sum.Family()] < impressions || !quiet[sum.Family()]
+		return counts[sum.Family()] < impressions || !quiet[sum.Family()]
 	})
 	slices.SortFunc(list, byFamily)
 	return list, nil

@@ -17,7 +17,7 @@ import (
 func TestReports(t *testing.T) {
 	storetest.RunReports(t, func(*testing.T) storetest.Reports {
 		r := NewReports()
-		return storetest.Reports{Writer: r, Audit: r, Reader: r, Rollup: r, Explain: r, Forecast: r, Refusals: r, Shown: r}
+		return storetest.Reports{Writer: r, Audit: r, Reader: r, Rollup: r, Explain: r, Forecast: r, Refusals: r, Counted: r}
 	})
 }
 

@@ -92,7 +92,7 @@ func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	newest := s.newestVerification()
-	v, err := ledger.Asked(newest, by, asStored(now))
+	v, err := ledger.Requested(newest, by, asStored(now))
 	if err != nil || v.ID != 0 {
 		return v, err
 	}

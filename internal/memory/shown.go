@@ -30,19 +30,19 @@ func (r *Reports) ShownAds(_ context.Context, since, until time.Time) ([]traffic
 			sold[servedBy{a.DeveloperID, a.IntegrationMethod}]++
 		}
 	}
-	shown := map[servedBy]int64{}
+	counted := map[servedBy]int64{}
 	for date, all := range r.days {
 		if date < day.Of(since) {
 			continue
 		}
 		for at, counts := range all {
-			shown[servedBy{at.developer, at.integrationMethod}] += counts.Impressions
+			counted[servedBy{at.developer, at.integrationMethod}] += counts.Impressions
 		}
 	}
 	ads := make([]traffic.ShownAds, 0, len(sold))
 	for by, n := range sold {
 		ads = append(
-			ads, traffic.ShownAds{DeveloperID: by.developer, Method: by.method, Sold: n, Shown: shown[by]},
+			ads, traffic.ShownAds{DeveloperID: by.developer, Method: by.method, Sold: n, Counted: counted[by]},
 		)
 	}
 	return ads, nil

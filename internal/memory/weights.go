@@ -74,7 +74,7 @@ func (s *Store) MoveWeights(
 ) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	moves, err := decide(s.listWeights(ranking.Kept))
+	moves, err := decide(s.listWeights(ranking.Retained))
 	if err == nil {
 		err = ranking.Check(s.weights, moves)
 	}

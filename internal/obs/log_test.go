@@ -21,9 +21,9 @@ func lines(t *testing.T, text string) []map[string]any {
 	t.Helper()
 	var all []map[string]any
 	for line := range strings.Lines(text) {
-		var one map[string]any
-		require.NoError(t, json.Unmarshal([]byte(line), &one), line)
-		all = append(all, one)
+		var first map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &first), line)
+		all = append(all, first)
 	}
 	return all
 }

@@ -87,11 +87,11 @@ func (i *installation) run(args ...string) (stdout string, err error) {
 	i.t.Helper()
 	command := exec.Command(i.bin, args...)
 	command.Env = i.env()
-	var out, said bytes.Buffer
-	command.Stdout, command.Stderr = &out, &said
+	var out, reply bytes.Buffer
+	command.Stdout, command.Stderr = &out, &reply
 	err = command.Run()
-	i.t.Logf("adnet %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), said.String())
-	return out.String() + said.String(), err
+	i.t.Logf("adnet %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), reply.String())
+	return out.String() + reply.String(), err
 }
 
 func (i *installation) must(args ...string) string {

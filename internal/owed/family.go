@@ -13,12 +13,12 @@ import (
 // used is what ads were worth for which nothing was charged.
 type used struct {
 	expected Acts
-	shown    money.Micros
+	value    money.Micros
 }
 
 func (u *used) add(more used) {
 	u.expected = min(limit, u.expected+more.expected)
-	u.shown = min(limit, u.shown+more.shown)
+	u.value = min(limit, u.value+more.value)
 }
 
 // sums are the sums of a family's campaigns that pay per act.
@@ -47,14 +47,15 @@ func (s *sums) used() used {
 	all := s.open
 	if s.charged > 0 && s.isBehind() {
 		all.add(used{
-			expected: Acts(mulDiv(int64(s.worth-s.charged), int64(Act), int64(s.price))), shown: s.worth - s.charged,
+			expected: Acts(mulDiv(int64(s.worth-s.charged), int64(Act), int64(s.price))), value: s.worth - s.charged,
 		})
 	}
 	return all
 }
 
-// Open returns the most that may be reserved at a time, in expected price, for each of the campaigns
-// of a family that pay per act and were never charged: its part of the family's allowance.
+// Open returns the most that may be reserved at a time, in expected price, for each of the
+// campaigns of a family that pay per act and were never charged: its part of the family's
+// allowance.
 func Open(campaigns int64, reviewed bool) money.Micros {
 	return max(1, allowance(reviewed)/money.Micros(max(1, campaigns)))
 }
@@ -79,7 +80,7 @@ func (j *judge) addUp() {
 		f := j.family(c.Family)
 		f.worth = min(limit, f.worth+worth(t.expected, c.price()))
 		if t.unproven = c.Acts == 0 && (f.charged == 0 || f.charged < c.Bid); t.unproven {
-			f.open.add(used{t.expected, t.shown})
+			f.open.add(used{t.expected, t.value})
 		}
 	}
 	for i := range j.in.Campaigns {

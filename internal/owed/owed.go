@@ -10,15 +10,15 @@
 //
 // Before its first charged act a family may have shown ads worth three expected acts over all its
 // campaigns, and at most [Allowance], or [ReviewedAllowance] once a person approved it
-// ([campaign.Unproven]). With c acts charged of e expected, a campaign is behind when e − c > 4·√e +
-// 2 and c < e ÷ 2 ([campaign.Behind]). The same holds for a family, whose acts count by their worth:
-// charged clicks of a cent do not pay for conversions of a hundred dollars.
+// ([campaign.Unproven]). With c acts charged of e expected, a campaign is behind when e − c > 4·√e
+// + 2 and c < e ÷ 2 ([campaign.Behind]). The same holds for a family, whose acts count by their
+// worth: charged clicks of a cent do not pay for conversions of a hundred dollars.
 //
 // Acts in question ([Doubted]) count for no more than the campaign's rate elsewhere lets expect, so
 // that a ring proves no rate by acts at its own publishers.
 //
-// Campaigns that pay for impressions owe nothing. Those with a goal have own rates, but no bound and
-// no ceiling: what they are shown is charged.
+// Campaigns that pay for impressions owe nothing. Those with a goal have own rates, but no bound
+// and no ceiling: what they are shown is charged.
 package owed
 
 import (
@@ -108,12 +108,13 @@ type Campaign struct {
 	// Recent are its impressions and clicks by age, as far as conversions may follow. Their sums
 	// are part of Impressions and Clicks.
 	Recent []Recent
-	// Doubted is the part of the counters at publishers with an open case about the campaign's acts.
+	// Doubted is the part of the counters at publishers with an open case about the campaign's
+	// acts.
 	Doubted Doubted
 }
 
-// Doubted are the counters of a campaign at publishers whose acts of it are in question. Acts beyond
-// those that its rates elsewhere let expect of the impressions there prove nothing.
+// Doubted are the counters of a campaign at publishers whose acts of it are in question. Acts
+// beyond those that its rates elsewhere let expect of the impressions there prove nothing.
 type Doubted struct{ Impressions, Clicks, Conversions int64 }
 
 // Recent is the part of the counters that is of one age.
@@ -149,9 +150,9 @@ type Result struct {
 	Bound campaign.Bound
 	// Expected and Acts are the acts expected by now at the network's rates, and those charged.
 	Expected, Acts Acts
-	// Shown is the worth of its ads: their expected acts at the bid, of which no 1,000 impressions
+	// Value is the worth of its ads: their expected acts at the bid, of which no 1,000 impressions
 	// count for more than the ceiling.
-	Shown money.Micros
+	Value money.Micros
 	// FamilyExpected and FamilyShown are the sums of the family before its first charged act, with
 	// what an older family used up; 0 later. Allowance is the most that FamilyShown may be.
 	FamilyExpected Acts
@@ -188,7 +189,7 @@ type tally struct {
 	clicks   Acts // expected clicks
 	follows  Acts // conversions expected of its clicks, as far as they are due
 	expected Acts // acts expected of its impressions, as far as they are due
-	shown    money.Micros
+	value    money.Micros
 	unproven bool // neither it nor its family was charged for an act of its worth
 }
 
@@ -231,18 +232,18 @@ func (j *judge) count(i int) {
 	t.clicks = times(c.Impressions, j.click)
 	t.follows = times(clicks, j.convert)
 	t.expected = t.clicks
-	shown := t.clicks
+	value := t.clicks
 	if c.byConversions() {
 		t.expected = part(times(impressions, j.click), j.convert)
-		shown = part(t.clicks, j.convert)
+		value = part(t.clicks, j.convert)
 	}
 	if !c.perAct() {
 		return
 	}
 	j.family(c.Family).charged += c.Charged
-	t.shown = worth(shown, c.Bid)
+	t.value = worth(value, c.Bid)
 	if most := mulDiv(int64(j.in.Median), c.Impressions, 1000); c.Acts == 0 && j.in.Median > 0 {
-		t.shown = min(t.shown, money.Micros(most))
+		t.value = min(t.value, money.Micros(most))
 	}
 }
 
@@ -259,7 +260,7 @@ func (j *judge) verdict(i int) Result {
 	c, t := &j.in.Campaigns[i], &j.tallies[i]
 	f := j.family(c.Family)
 	r := Result{
-		Ceiling: j.ceiling(c), Expected: t.expected, Acts: Acts(c.acts()) * Act, Shown: t.shown,
+		Ceiling: j.ceiling(c), Expected: t.expected, Acts: Acts(c.acts()) * Act, Value: t.value,
 	}
 	inherited := Acts(0)
 	if c.perAct() && f.charged == 0 {
@@ -276,7 +277,7 @@ func (j *judge) verdict(i int) Result {
 	}
 	if t.unproven {
 		r.FamilyExpected = f.open.expected + f.usedBefore.expected
-		r.FamilyShown = f.open.shown.AddSaturated(f.usedBefore.shown)
+		r.FamilyShown = f.open.value.AddSaturated(f.usedBefore.value)
 		r.Allowance = allowance(j.in.Families[c.Family].Reviewed)
 	}
 	switch {

@@ -69,7 +69,7 @@ func TestUnprovenAdsAreWorthAtMostTheAllowance(t *testing.T) {
 	require.Equal(t, campaign.Unproven, verdict(Input{Families: reviewed}, dear).Bound, "80 USD")
 	got := verdict(Input{Families: reviewed, Median: 5 * money.USD}, dear)
 	require.Empty(t, got.Bound, "no 1,000 impressions counted for more than 5 USD")
-	require.Equal(t, money.Micros(dear.Impressions)*5*money.USD/1000, got.Shown)
+	require.Equal(t, money.Micros(dear.Impressions)*5*money.USD/1000, got.Value)
 	require.Equal(t, 5*money.USD, got.Ceiling)
 	dear.Acts, dear.Charged = 1, dear.Bid
 	require.Zero(t, verdict(Input{Median: 5 * money.USD}, dear).Ceiling, "the ceiling ends with the first act")
@@ -297,7 +297,7 @@ func TestHugeCountersDoNotOverflow(t *testing.T) {
 		}
 		for _, r := range Judge(Input{Campaigns: list, Median: money.Micros(n.Draw(t, "median"))}) {
 			require.GreaterOrEqual(t, r.Expected, Acts(0))
-			require.GreaterOrEqual(t, r.Shown, money.Micros(0))
+			require.GreaterOrEqual(t, r.Value, money.Micros(0))
 			require.True(t, r.ClickRate >= 1 && r.ClickRate <= Most)
 			require.True(t, r.ConvertRate >= 0 && r.ConvertRate <= Most)
 		}

@@ -29,32 +29,32 @@ func newMarket(seed uint64) *market {
 // show shows campaign i so many times, in a hundredth if it is bound. Its acts are rate times as
 // frequent as the network's. It returns the impressions and the worth of those of a campaign that
 // is not bound, as auctions value them.
-func (m *market) show(i int, requests int64, rate float64) (shown int64, value money.Micros) {
+func (m *market) show(i int, requests int64, rate float64) (views int64, value money.Micros) {
 	c := &m.in.Campaigns[i]
 	v := m.verdicts[c.ID]
-	shown = requests
+	views = requests
 	if v.Bound != "" {
-		shown = int64(float64(requests)/100 + m.rng.Float64())
+		views = int64(float64(requests)/100 + m.rng.Float64())
 	}
-	clicks := poisson(m.rng, float64(shown*FirstClick)/1e6)
+	clicks := poisson(m.rng, float64(views*FirstClick)/1e6)
 	acts := min(clicks, poisson(m.rng, rate*float64(clicks*FirstConvert)/1e6))
-	c.Impressions += shown
+	c.Impressions += views
 	c.Clicks += clicks
 	c.Acts += acts
 	c.Conversions += acts
 	c.Charged += money.Micros(acts) * c.Bid
 	if v.Bound != "" {
-		return shown, 0
+		return views, 0
 	}
-	expected := part(times(shown, FirstClick), FirstConvert)
+	expected := part(times(views, FirstClick), FirstConvert)
 	if v.ClickRate > 0 {
 		expected = part(part(expected, v.ClickRate), v.ConvertRate)
 	}
 	value = worth(expected, c.Bid)
 	if v.Ceiling > 0 {
-		value = min(value, money.Micros(mulDiv(int64(v.Ceiling), shown, 1000)))
+		value = min(value, money.Micros(mulDiv(int64(v.Ceiling), views, 1000)))
 	}
-	return shown, value
+	return views, value
 }
 
 func (m *market) judge() { m.verdicts = Judge(m.in) }
@@ -113,7 +113,7 @@ func TestNeverChargedIsOwedAConstant(t *testing.T) {
 func TestHonestCampaignsDeliver(t *testing.T) {
 	const networks, campaigns, minutes, lifetime = 100, 20, 300, 30.0 // expected acts
 	perMinute := cpa(0, lifetime/minutes, 0).Impressions
-	var asked, shown, inTime, held int64
+	var requests, views, inTime, held int64
 	for seed := range uint64(networks) {
 		m := newMarket(seed)
 		first := len(m.in.Campaigns)
@@ -129,7 +129,7 @@ func TestHonestCampaignsDeliver(t *testing.T) {
 		for range minutes {
 			for n := range campaigns {
 				got, _ := m.show(first+n, perMinute, rates[n])
-				asked, shown = asked+perMinute, shown+got
+				requests, views = requests+perMinute, views+got
 			}
 			m.judge()
 			for n := range campaigns {
@@ -147,8 +147,8 @@ func TestHonestCampaignsDeliver(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%.2f %% shown; of %d with an act in time %d were held", 100*float64(shown)/float64(asked), inTime, held)
-	require.GreaterOrEqual(t, float64(shown)/float64(asked), 0.95)
+	t.Logf("%.2f %% shown; of %d with an act in time %d were held", 100*float64(views)/float64(requests), inTime, held)
+	require.GreaterOrEqual(t, float64(views)/float64(requests), 0.95)
 	require.LessOrEqual(t, float64(held)/float64(inTime), 0.01)
 }
 

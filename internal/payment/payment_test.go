@@ -25,10 +25,10 @@ var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 // provider simulates a payment provider.
 type provider struct {
-	opened []payment.Request
-	err    error
-	paid   map[string]ledger.Notice // by checkout
-	asked  int
+	opened   []payment.Request
+	err      error
+	paid     map[string]ledger.Notice // by checkout
+	requests int
 }
 
 func (p *provider) Provider() ledger.Provider { return ledger.Stripe }
@@ -39,7 +39,7 @@ func (p *provider) Open(_ context.Context, r payment.Request) (payment.Session, 
 }
 
 func (p *provider) Verify(_ context.Context, checkout string) (ledger.Notice, bool, error) {
-	p.asked++
+	p.requests++
 	n, paid := p.paid[checkout]
 	return n, paid, p.err
 }
@@ -118,10 +118,10 @@ func TestOpenKeepsADeposit(t *testing.T) {
 		ReturnURL: "https://shop.example/back?deposit_id=" + id.String() + "&x=1",
 		CancelURL: "https://shop.example/back?cancelled=true&deposit_id=" + id.String() + "&x=1",
 	}}, w.provider.opened)
-	kept, err := w.store.Deposit(t.Context(), id)
+	stored, err := w.store.Deposit(t.Context(), id)
 	require.NoError(t, err)
-	require.Equal(t, opened.Deposit, kept)
-	require.Equal(t, "cs_"+id.String(), kept.CheckoutID)
+	require.Equal(t, opened.Deposit, stored)
+	require.Equal(t, "cs_"+id.String(), stored.CheckoutID)
 	require.Zero(t, w.cash(t, u))
 }
 
@@ -207,7 +207,7 @@ func TestConfirm(t *testing.T) {
 		t.Context(), u, payment.DepositReference{Provider: ledger.Stripe, Reference: "pi_unheard"},
 	)
 	require.True(t, errs.Is(err, errs.NotFound))
-	require.Zero(t, w.provider.asked)
+	require.Zero(t, w.provider.requests)
 
 	d, deduped, err := w.service.Confirm(t.Context(), u, claim) // the provider knows of no payment
 	require.NoError(t, err)
@@ -226,7 +226,7 @@ func TestConfirm(t *testing.T) {
 	require.False(t, deduped)
 	require.Equal(t, 20*money.USD, d.Paid)
 	require.Equal(t, 20*money.USD, w.cash(t, u))
-	asked := w.provider.asked
+	requests := w.provider.requests
 	for _, again := range []payment.DepositReference{
 		claim, {Provider: ledger.Stripe, Reference: "pi_1"},
 		{Provider: ledger.Stripe, Reference: opened.Deposit.CheckoutID},
@@ -238,7 +238,7 @@ func TestConfirm(t *testing.T) {
 			require.Equal(t, d, same)
 		}
 	}
-	require.Equal(t, asked, w.provider.asked)
+	require.Equal(t, requests, w.provider.requests)
 	require.Equal(t, 20*money.USD, w.cash(t, u))
 
 	second, err := w.service.Open(

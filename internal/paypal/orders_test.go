@@ -184,7 +184,7 @@ func (s *payPalServer) create(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-func (s *payPalServer) shown(id string) map[string]any {
+func (s *payPalServer) displayed(id string) map[string]any {
 	o := s.orders[id]
 	unit := map[string]any{
 		"reference_id": o["custom"], "custom_id": o["custom"],
@@ -204,7 +204,7 @@ func (s *payPalServer) show(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusNotFound, "RESOURCE_NOT_FOUND")
 		return
 	}
-	s.answer(w, http.StatusOK, s.shown(r.PathValue("id")))
+	s.answer(w, http.StatusOK, s.displayed(r.PathValue("id")))
 }
 
 func (s *payPalServer) capture(w http.ResponseWriter, r *http.Request) {
@@ -221,7 +221,7 @@ func (s *payPalServer) capture(w http.ResponseWriter, r *http.Request) {
 	}
 	s.captures++
 	o["status"], o["capture"], o["capture_status"] = "COMPLETED", "CAP"+id, s.status
-	s.answer(w, http.StatusCreated, s.shown(id))
+	s.answer(w, http.StatusCreated, s.displayed(id))
 }
 
 // approve is what the payer does at PayPal.

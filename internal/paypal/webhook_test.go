@@ -77,12 +77,12 @@ func (a *authority) issue(t testing.TB, key crypto.Signer, change func(*x509.Cer
 
 // certificates is a source with one answer; it notes what it was asked for.
 type certificates struct {
-	text  []byte
-	asked []string
+	text     []byte
+	requests []string
 }
 
 func (c *certificates) Certificates(_ context.Context, url string) ([]byte, error) {
-	c.asked = append(c.asked, url)
+	c.requests = append(c.requests, url)
 	if c.text == nil {
 		return nil, errors.New("no answer")
 	}
@@ -178,7 +178,7 @@ func TestPayPalReads(t *testing.T) {
 		RefundID: "1JU08902781691411",
 		Amount:   7_500_000,
 	}}, d)
-	require.Equal(t, []string{certURL, certURL}, w.certs.asked)
+	require.Equal(t, []string{certURL, certURL}, w.certs.requests)
 }
 
 func TestPayPalIgnoresAndRefusesContent(t *testing.T) {
@@ -349,7 +349,7 @@ func TestPayPalFetchesFromPayPalOnly(t *testing.T) {
 		header.Set("Paypal-Cert-Url", address)
 		_, err := w.hook.Read(t.Context(), header, []byte(completed))
 		require.True(t, errs.Is(err, errs.InvalidRequest), address)
-		require.Empty(t, w.certs.asked, address)
+		require.Empty(t, w.certs.requests, address)
 	}
 }
 
@@ -565,13 +565,13 @@ func TestDoubtedDeliveriesFetchNothing(t *testing.T) {
 
 // slowTrip answers for PayPal's own address at once, for others when the test says so.
 type slowTrip struct {
-	asked  chan struct{}
-	answer chan struct{}
+	requests chan struct{}
+	answer   chan struct{}
 }
 
 func (s slowTrip) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.String() != certURL {
-		close(s.asked)
+		close(s.requests)
 		<-s.answer
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("pem"))}, nil
@@ -589,7 +589,7 @@ func TestKnownCertificatesWaitForNoFetch(t *testing.T) {
 		_, err := f.Certificates(context.Background(), certURL+"-other")
 		stranger <- err
 	}()
-	<-slow.asked
+	<-slow.requests
 	known := make(chan []byte, 1)
 	go func() {
 		text, _ := f.Certificates(context.Background(), certURL)

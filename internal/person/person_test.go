@@ -32,7 +32,7 @@ func TestWhoIsNotErased(t *testing.T) {
 	u.Role = account.RoleAdmin
 	_, err = person.Erase(t.Context(), store, u, person.Loss{}, time.Now())
 	require.True(t, errs.Is(err, errs.Conflict), err)
-	kept, err := store.User(t.Context(), u.ID)
+	stored, err := store.User(t.Context(), u.ID)
 	require.NoError(t, err)
-	require.Equal(t, "a@example.com", kept.Email)
+	require.Equal(t, "a@example.com", stored.Email)
 }

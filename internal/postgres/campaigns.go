@@ -298,7 +298,7 @@ func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campai
 func (s *Store) UpdateCampaign(
 	ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error,
 ) (campaign.Campaign, error) {
-	var kept campaign.Campaign
+	var stored campaign.Campaign
 	err := s.inTx(ctx, "update campaign", func(tx pgx.Tx) error {
 		before, err := readCampaign(ctx, tx, lockCampaign, id)
 		if err != nil {
@@ -308,19 +308,19 @@ func (s *Store) UpdateCampaign(
 		if err := edit(&draft); err != nil {
 			return err
 		}
-		kept = draft.Clone() // edit may still hold the draft
-		if !campaign.Keep(&before, &kept) {
+		stored = draft.Clone() // edit may still hold the draft
+		if !campaign.Keep(&before, &stored) {
 			return nil
 		}
-		if err := stampVersion(ctx, tx, &kept); err != nil {
+		if err := stampVersion(ctx, tx, &stored); err != nil {
 			return err
 		}
-		return writeCampaign(ctx, tx, change{sql: updateCampaign, before: &before, after: &kept, at: kept.UpdatedAt})
+		return writeCampaign(ctx, tx, change{sql: updateCampaign, before: &before, after: &stored, at: stored.UpdatedAt})
 	})
 	if err != nil {
 		return campaign.Campaign{}, err
 	}
-	return kept, nil
+	return stored, nil
 }
 
 // stampVersion gives c the next config version and its time. Every other campaign change waits from

@@ -67,9 +67,9 @@ func (c Client) run(ctx context.Context, url, name string, args ...string) error
 	}
 	command := exec.CommandContext(ctx, path, args...)
 	command.Env = append(os.Environ(), programEnv(url, config)...)
-	said, err := command.CombinedOutput()
+	output, err := command.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(string(said[:min(len(said), 2000)])))
+		return fmt.Errorf("%s: %w: %s", name, err, strings.TrimSpace(string(output[:min(len(output), 2000)])))
 	}
 	return nil
 }

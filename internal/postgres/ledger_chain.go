@@ -99,7 +99,7 @@ func (s *Store) Statement(ctx context.Context, q ledger.StatementQuery) (ledger.
 		if err != nil {
 			return statement, failure("read statement", err)
 		}
-		if account.Shown(q) {
+		if account.Matches(q) {
 			statement.Accounts = append(statement.Accounts, account)
 		}
 	}

@@ -153,7 +153,7 @@ func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error)
 			var kind string
 			_, err := pgx.ForEachRow(rows, []any{&id, &kind}, func() error {
 				key := ledger.Key{Day: ofDay[0].Day, Auction: id, Type: ledger.EventType(kind)}
-				if i, asked := slices.BinarySearchFunc(ofDay, key, compareKeys); asked {
+				if i, found := slices.BinarySearchFunc(ofDay, key, compareKeys); found {
 					seen[before+i] = true
 				}
 				if key.Type == ledger.ChargedConversion {
@@ -165,7 +165,7 @@ func (b *batchTx) seen(ctx context.Context, sorted []ledger.Key) ([]bool, error)
 				} else if suspects {
 					// An invalid key beside its valid one counts as recorded.
 					key.Type = key.Type.Invalid()
-					if i, asked := slices.BinarySearchFunc(ofDay, key, compareKeys); asked {
+					if i, found := slices.BinarySearchFunc(ofDay, key, compareKeys); found {
 						seen[before+i] = true
 					}
 				}

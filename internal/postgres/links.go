@@ -27,7 +27,7 @@ const (
 var _ account.LinkStore = (*Store)(nil)
 
 // CreateLink implements account.LinkStore.
-func (s *Store) CreateLink(ctx context.Context, l account.Link) (kept bool, err error) {
+func (s *Store) CreateLink(ctx context.Context, l account.Link) (stored bool, err error) {
 	err = s.inTx(ctx, "create link", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockLinks, l.Email); err != nil {
 			return failure("lock links", err)
@@ -39,10 +39,10 @@ func (s *Store) CreateLink(ctx context.Context, l account.Link) (kept bool, err 
 			ctx, insertLink, l.Hash[:], l.Purpose, l.Email, nullID(l.UserID), l.PasswordHash, l.CreatedAt, l.ExpiresAt,
 			account.MaxLinks,
 		)
-		kept = tag.RowsAffected() == 1
+		stored = tag.RowsAffected() == 1
 		return failure("create link", err)
 	})
-	return kept, err
+	return stored, err
 }
 
 // Link implements account.LinkStore.
@@ -61,9 +61,9 @@ func (s *Store) readLink(ctx context.Context, sql string, hash [32]byte, now tim
 		return account.Link{}, failure("read link", err)
 	}
 	l, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (l account.Link, err error) {
-		var kept []byte
+		var stored []byte
 		var user *uuid.UUID
-		err = row.Scan(&kept, &l.Purpose, &l.Email, &user, &l.PasswordHash, &l.CreatedAt, &l.ExpiresAt)
+		err = row.Scan(&stored, &l.Purpose, &l.Email, &user, &l.PasswordHash, &l.CreatedAt, &l.ExpiresAt)
 		if user != nil {
 			l.UserID = *user
 		}

@@ -30,13 +30,13 @@ func TestNewDayIsNotReadWhole(t *testing.T) {
 		`INSERT INTO billed_event SELECT $1, gen_random_uuid(), 'impression' FROM generate_series(1, 20000)`, date,
 	)
 	require.NoError(t, err)
-	asked := make([]uuid.UUID, 50)
-	for i := range asked {
-		asked[i] = uuid.Must(uuid.NewV7())
+	requests := make([]uuid.UUID, 50)
+	for i := range requests {
+		requests[i] = uuid.Must(uuid.NewV7())
 	}
 	for name, query := range map[string][]any{
-		seenSQL:         {date, asked},
-		readRecordedSQL: {date, asked, string(ledger.Click)},
+		seenSQL:         {date, requests},
+		readRecordedSQL: {date, requests, string(ledger.Click)},
 	} {
 		var plan []struct {
 			Plan node

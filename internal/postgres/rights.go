@@ -25,15 +25,15 @@ type OwnerConfig struct {
 // Or returns the owner's URL, or app's if no owner is set. Errors: one of the two URLs would send
 // plain text off loopback, which is not allowed.
 func (c OwnerConfig) Or(app Config) (string, error) {
-	for _, given := range []struct{ setting, url string }{{EnvURL, app.URL}, {EnvOwnerURL, c.OwnerURL}} {
-		if given.url == "" {
+	for _, setting := range []struct{ setting, url string }{{EnvURL, app.URL}, {EnvOwnerURL, c.OwnerURL}} {
+		if setting.url == "" {
 			continue
 		}
-		config, err := pgx.ParseConfig(given.url)
+		config, err := pgx.ParseConfig(setting.url)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", given.setting, err)
+			return "", fmt.Errorf("%s: %w", setting.setting, err)
 		}
-		if err := allow(app.Insecure, config, given.setting); err != nil {
+		if err := allow(app.Insecure, config, setting.setting); err != nil {
 			return "", err
 		}
 	}

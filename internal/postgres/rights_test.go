@@ -205,9 +205,9 @@ func TestGrant(t *testing.T) {
 	for _, err := range failures {
 		require.NoError(t, err)
 	}
-	var said string
-	require.NoError(t, Grant(t.Context(), owner, owner, func(line string) { said = line }))
-	require.Contains(t, said, EnvOwnerURL)
+	var reply string
+	require.NoError(t, Grant(t.Context(), owner, owner, func(line string) { reply = line }))
+	require.Contains(t, reply, EnvOwnerURL)
 
 	// A new role: made exactly as the URL says, however odd, and the password follows the setting.
 	conn, err := pgx.Connect(t.Context(), owner)

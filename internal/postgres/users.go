@@ -119,15 +119,15 @@ func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account
 
 // RuleUser implements account.UserStore.
 func (s *Store) RuleUser(ctx context.Context, r account.Ruling) (account.User, error) {
-	var kept account.User
+	var stored account.User
 	err := s.inTx(ctx, "update user", func(tx pgx.Tx) (err error) {
-		kept, err = ruleUser(ctx, tx, r)
+		stored, err = ruleUser(ctx, tx, r)
 		return err
 	})
 	if err != nil {
 		return account.User{}, err
 	}
-	return kept, nil
+	return stored, nil
 }
 
 func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, error) {

@@ -43,7 +43,7 @@ func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time
 		if err != nil {
 			return err
 		}
-		if v, err = ledger.Asked(newest, by, now); err != nil || v.ID != 0 {
+		if v, err = ledger.Requested(newest, by, now); err != nil || v.ID != 0 {
 			return err
 		}
 		if err := tx.QueryRow(ctx, insertVerification, nullID(by), now, nil).Scan(&v.ID); err != nil {

@@ -82,7 +82,7 @@ func (s *Store) AddWeights(
 		if _, err := tx.Exec(ctx, fillWeights, number, data); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, dropWeights, number-ranking.Kept)
+		_, err = tx.Exec(ctx, dropWeights, number-ranking.Retained)
 		return err
 	})
 	return number, err
@@ -97,7 +97,7 @@ func (s *Store) MoveWeights(
 		if _, err := tx.Exec(ctx, lockWeights); err != nil {
 			return err
 		}
-		versions, err := readWeights(ctx, tx, ranking.Kept)
+		versions, err := readWeights(ctx, tx, ranking.Retained)
 		if err != nil {
 			return err
 		}

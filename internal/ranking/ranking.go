@@ -92,12 +92,12 @@ func StateOf(versions []Version) (s State) {
 	return s
 }
 
-// Kept is the number of stored versions, beside those that nodes follow.
-const Kept = 100
+// Retained is the number of stored versions, beside those that nodes follow.
+const Retained = 100
 
 // Dropped reports whether v is dropped once newest is the newest version.
 func (v *Version) Dropped(newest int64) bool {
-	return v.Number <= newest-Kept && (v.Stage == Refused || v.Stage == Retired)
+	return v.Number <= newest-Retained && (v.Stage == Refused || v.Stage == Retired)
 }
 
 // ErrUnknown reports a version that is not stored.

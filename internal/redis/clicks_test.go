@@ -93,9 +93,9 @@ func TestClickRatesOfInventedReaders(t *testing.T) {
 			}
 			return passed
 		}
-		one := run("198.51.100.0/24", func() string { return "a" })
-		within(t, one, 4)
-		require.Len(t, one, 80, "two hours of four people")
+		first := run("198.51.100.0/24", func() string { return "a" })
+		within(t, first, 4)
+		require.Len(t, first, 80, "two hours of four people")
 		many := run("203.0.113.0/24", func() string { return fmt.Sprint(n % 256) })
 		within(t, many, 16)
 		require.Len(t, many, 320, "two hours of sixteen people")

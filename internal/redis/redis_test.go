@@ -170,13 +170,13 @@ func TestOlderNeverOverwritesNewer(t *testing.T) {
 func TestOnlyNewVersionsAreTold(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog := newCatalog(client)
-		told := make(chan Change, 10)
-		subscribe(t, newCatalog(client), func(c Change) { told <- c })
+		reported := make(chan Change, 10)
+		subscribe(t, newCatalog(client), func(c Change) { reported <- c })
 		first, last := someCampaign(1), someCampaign(2)
 		require.NoError(t, catalog.PublishCampaigns(t.Context(), []campaign.Campaign{first}, 1))
 		require.NoError(t, catalog.PublishCampaigns(t.Context(), []campaign.Campaign{first, last}, 2))
-		require.Equal(t, Change{Campaign: &first}, await(t, told, "first change"))
-		require.Equal(t, Change{Campaign: &last}, await(t, told, "second change"))
+		require.Equal(t, Change{Campaign: &first}, await(t, reported, "first change"))
+		require.Equal(t, Change{Campaign: &last}, await(t, reported, "second change"))
 	})
 }
 
@@ -186,8 +186,8 @@ func TestHeadNoticesALostCatalog(t *testing.T) {
 		_, found, err := node.Head(t.Context())
 		require.NoError(t, err)
 		require.False(t, found)
-		one, two := someCampaign(1), someCampaign(2)
-		require.NoError(t, writer.PublishCampaigns(t.Context(), []campaign.Campaign{one}, 1))
+		first, two := someCampaign(1), someCampaign(2)
+		require.NoError(t, writer.PublishCampaigns(t.Context(), []campaign.Campaign{first}, 1))
 		head, found, err := node.Head(t.Context())
 		require.NoError(t, err)
 		require.True(t, found)
@@ -207,14 +207,14 @@ func TestHeadNoticesALostCatalog(t *testing.T) {
 		_, found, err = writer.Head(t.Context())
 		require.NoError(t, err)
 		require.False(t, found)
-		require.NoError(t, writer.PublishCampaigns(t.Context(), []campaign.Campaign{one, two}, 2))
+		require.NoError(t, writer.PublishCampaigns(t.Context(), []campaign.Campaign{first, two}, 2))
 		head, found, err = node.Head(t.Context())
 		require.NoError(t, err)
 		require.True(t, found)
 		require.EqualValues(t, 2, head)
 		all, _, err := node.Campaigns.All(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []campaign.Campaign{one, two}, all)
+		require.Equal(t, []campaign.Campaign{first, two}, all)
 	})
 }
 
@@ -380,15 +380,15 @@ func TestANodeWithoutHeartbeatIsForgotten(t *testing.T) {
 func TestRoomsAreAbsoluteAndVersioned(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		catalog := newCatalog(client)
-		told := make(chan Change, 10)
-		subscribe(t, newCatalog(client), func(c Change) { told <- c })
+		reported := make(chan Change, 10)
+		subscribe(t, newCatalog(client), func(c Change) { reported <- c })
 		first := reserve.Room{
 			CampaignID: uuid.New(), Version: math.MaxInt64 - 1, Day: day.Of(time.Now()), Daily: 5, Today: 3, Total: 9,
 			Balance: math.MaxInt64,
 		}
 		other := reserve.Room{CampaignID: uuid.New(), Version: 9, Day: day.Of(time.Now())}
 		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []reserve.Room{first, other}))
-		require.Equal(t, Change{Rooms: []reserve.Room{first, other}}, await(t, told, "rooms"))
+		require.Equal(t, Change{Rooms: []reserve.Room{first, other}}, await(t, reported, "rooms"))
 
 		newer, older := first, first
 		newer.Version, newer.Today = math.MaxInt64, 1
@@ -397,11 +397,11 @@ func TestRoomsAreAbsoluteAndVersioned(t *testing.T) {
 		grown.Version, grown.Total = 10, 7
 		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []reserve.Room{newer, grown}))
 		require.NoError(t, catalog.PublishRooms(t.Context(), 0, []reserve.Room{older, first, other}))
-		require.Equal(t, Change{Rooms: []reserve.Room{newer, grown}}, await(t, told, "newer rooms"))
+		require.Equal(t, Change{Rooms: []reserve.Room{newer, grown}}, await(t, reported, "newer rooms"))
 		rooms, err := NewRooms(client).All(t.Context())
 		require.NoError(t, err)
 		require.ElementsMatch(t, []reserve.Room{newer, grown}, rooms)
-		require.Empty(t, told, "refused rooms were told")
+		require.Empty(t, reported, "refused rooms were told")
 		require.Error(t, catalog.PublishRooms(t.Context(), 0, []reserve.Room{{Version: -1}}))
 	})
 }

@@ -38,7 +38,7 @@ func NewRefusals(client *Client) *Refusals {
 
 // Keep stores a mark that an API key set in an hour (since 1970, UTC); kept is false where the hour
 // has no room for it.
-func (r *Refusals) Keep(ctx context.Context, hour int64, apiKey uuid.UUID, mark []byte) (kept bool, err error) {
+func (r *Refusals) Keep(ctx context.Context, hour int64, apiKey uuid.UUID, mark []byte) (stored bool, err error) {
 	keys := []string{r.client.keys.refusals(hour), r.client.keys.refusalCounts(hour)}
 	b := &r.bounds
 	n, err := markScript.Run(

@@ -12,9 +12,9 @@ func TestRefusalsAreReadFromWhereOneStopped(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {
 		r, key := NewRefusals(client), uuid.New()
 		keep := func(hour int64, mark string) {
-			kept, err := r.Keep(t.Context(), hour, key, []byte(mark))
+			stored, err := r.Keep(t.Context(), hour, key, []byte(mark))
 			require.NoError(t, err)
-			require.True(t, kept)
+			require.True(t, stored)
 		}
 		since := func(from ...int64) ([][]string, []bool) {
 			marks, lost, err := r.Since(t.Context(), []int64{7, 8}, from)
@@ -48,16 +48,16 @@ func TestRefusalsAreBounded(t *testing.T) {
 		require.Equal(t, refusalBounds{key: 10_000, crowded: 100_000, share: 100, most: 150_000}, r.bounds)
 		r.bounds = refusalBounds{key: 10, crowded: 15, share: 3, most: 20}
 		n := 0
-		keep := func(key uuid.UUID, times int) (kept int) {
+		keep := func(key uuid.UUID, times int) (stored int) {
 			for range times {
 				n++
 				ok, err := r.Keep(t.Context(), 1, key, fmt.Append(nil, n))
 				require.NoError(t, err)
 				if ok {
-					kept++
+					stored++
 				}
 			}
-			return kept
+			return stored
 		}
 		loud, other, third := uuid.New(), uuid.New(), uuid.New()
 		require.Equal(t, 10, keep(loud, 12), "of one key")

@@ -142,11 +142,11 @@ func (r *Rooms) EachRoom(ctx context.Context, take func(page []reserve.Room)) er
 		page = page[:0]
 		for i := 0; i+1 < len(pairs); i += 2 {
 			_, text, _ := strings.Cut(pairs[i+1], "|")
-			one, err := readRoom(text)
+			room, err := readRoom(text)
 			if err != nil {
 				return fmt.Errorf("decode room of campaign %s: %w", pairs[i], err)
 			}
-			page = append(page, one.ledger())
+			page = append(page, room.ledger())
 		}
 		take(page)
 		if cursor = next; cursor == 0 {

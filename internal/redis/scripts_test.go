@@ -32,14 +32,14 @@ type db map[string]any
 
 // call is one call of a script and what comes of it.
 type call struct {
-	name    string
-	given   db
-	keys    []string
-	argv    []any
-	reply   any      // lists are []any, numbers int64 and large ones, which are differences of clocks, a duration
-	after   db       // all keys, nil for those given
-	expires []string // keys with a life
-	told    channel  // on the channel "changes"
+	name     string
+	listed   db
+	keys     []string
+	argv     []any
+	reply    any      // lists are []any, numbers int64 and large ones, which are differences of clocks, a duration
+	after    db       // all keys, nil for those given
+	expires  []string // keys with a life
+	reported channel  // on the channel "changes"
 }
 
 // Each script, from its keys and arguments to its reply and the keys after it, on both servers.
@@ -74,7 +74,7 @@ func (c call) run(t *testing.T, client *Client, script *goredis.Script) {
 	now := time.Now()
 	p := client.cfg.Prefix + ":"
 	expand := func(text string) string { return expandTimes(text, now) }
-	for key, value := range c.given {
+	for key, value := range c.listed {
 		put(t, client, p+key, value, expand)
 	}
 	listening := client.rdb.Subscribe(t.Context(), p+"changes")
@@ -100,22 +100,22 @@ func (c call) run(t *testing.T, client *Client, script *goredis.Script) {
 
 	want := c.after
 	if want == nil {
-		want = c.given
+		want = c.listed
 	}
 	got, expires := dump(t, client, now)
 	require.Equal(t, shortenDB(want, now), got)
 	require.ElementsMatch(t, c.expires, expires)
 	require.NoError(t, client.rdb.Publish(t.Context(), p+"changes", "end").Err())
-	var told channel
+	var reported channel
 	for {
 		m, err := listening.ReceiveMessage(t.Context())
 		require.NoError(t, err)
 		if m.Payload == "end" {
 			break
 		}
-		told = append(told, m.Payload)
+		reported = append(reported, m.Payload)
 	}
-	require.Equal(t, c.told, told)
+	require.Equal(t, c.reported, reported)
 }
 
 func put(t *testing.T, client *Client, key string, value any, expand func(string) string) {
@@ -128,8 +128,8 @@ func put(t *testing.T, client *Client, key string, value any, expand func(string
 			require.NoError(t, client.rdb.HSet(t.Context(), key, field, expand(text)).Err())
 		}
 	case list:
-		for _, one := range v {
-			require.NoError(t, client.rdb.RPush(t.Context(), key, expand(one)).Err())
+		for _, item := range v {
+			require.NoError(t, client.rdb.RPush(t.Context(), key, expand(item)).Err())
 		}
 	case sorted:
 		for member, score := range v {
@@ -241,8 +241,8 @@ func shortenDB(all db, now time.Time) db {
 }
 
 // with is given with some keys changed; nil removes one.
-func with(given, changed db) db {
-	all := maps.Clone(given)
+func with(listed, changed db) db {
+	all := maps.Clone(listed)
 	for key, value := range changed {
 		if all[key] = value; value == nil {
 			delete(all, key)
@@ -277,23 +277,23 @@ func markCalls() []call {
 			after: db{"m": list{"mark"}, "n": hash{"k": "1"}}, expires: both,
 		},
 		{
-			name: "a key that has as many as it may", given: db{"m": list{"a", "b", "c"}, "n": hash{"k": "3"}},
+			name: "a key that has as many as it may", listed: db{"m": list{"a", "b", "c"}, "n": hash{"k": "3"}},
 			keys: both, argv: arguments,
 			reply: int64(0),
 		},
 		{
-			name:  "a crowded hour, and a key that has its share",
-			given: db{"m": list{"a", "b", "c", "d"}, "n": hash{"k": "2", "l": "2"}}, keys: both,
+			name:   "a crowded hour, and a key that has its share",
+			listed: db{"m": list{"a", "b", "c", "d"}, "n": hash{"k": "2", "l": "2"}}, keys: both,
 			argv: arguments, reply: int64(0),
 		},
 		{
-			name:  "a crowded hour, and a key that has little",
-			given: db{"m": list{"a", "b", "c", "d"}, "n": hash{"k": "1", "l": "3"}}, keys: both,
+			name:   "a crowded hour, and a key that has little",
+			listed: db{"m": list{"a", "b", "c", "d"}, "n": hash{"k": "1", "l": "3"}}, keys: both,
 			argv: arguments, reply: int64(1),
 			after: db{"m": list{"a", "b", "c", "d", "mark"}, "n": hash{"k": "2", "l": "3"}}, expires: both,
 		},
 		{
-			name: "a full hour", given: db{"m": list{"a", "b", "c", "d", "e", "f"}, "n": hash{"l": "6"}}, keys: both,
+			name: "a full hour", listed: db{"m": list{"a", "b", "c", "d", "e", "f"}, "n": hash{"l": "6"}}, keys: both,
 			argv:  arguments,
 			reply: int64(0),
 		},
@@ -310,20 +310,20 @@ func flagCalls() []call {
 			after: db{"f": hash{"x": "1 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
 		},
 		{
-			name: "again", given: db{"f": hash{"x": "4 <now-1s>"}, "all": sorted{"p": "<now-1s>", "old": "<now-2s>"}},
+			name: "again", listed: db{"f": hash{"x": "4 <now-1s>"}, "all": sorted{"p": "<now-1s>", "old": "<now-2s>"}},
 			keys: keys,
 			argv: []any{"p", "<now>", 2000, 2, "(other)", "x", 3}, reply: int64(1),
 			after: db{"f": hash{"x": "7 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
 		},
 		{
-			name: "more names than are kept", given: db{"f": hash{"x": "4 <now>"}}, keys: keys,
+			name: "more names than are kept", listed: db{"f": hash{"x": "4 <now>"}}, keys: keys,
 			argv: arguments("y", 1, "z", 2, "x", 1, "w", 5), reply: int64(3),
 			after:   db{"f": hash{"x": "5 <now>", "y": "1 <now>", "(other)": "7 <now>"}, "all": sorted{"p": "<now>"}},
 			expires: both,
 		},
 		{
-			name:  "a name that did not come for long makes room",
-			given: db{"f": hash{"x": "4 <now-2s>", "y": "1 <now>"}}, keys: keys, argv: arguments("z", 2),
+			name:   "a name that did not come for long makes room",
+			listed: db{"f": hash{"x": "4 <now-2s>", "y": "1 <now>"}}, keys: keys, argv: arguments("z", 2),
 			reply: int64(2),
 			after: db{"f": hash{"y": "1 <now>", "z": "2 <now>"}, "all": sorted{"p": "<now>"}}, expires: both,
 		},
@@ -336,25 +336,25 @@ func publishCalls() []call {
 	return []call{
 		{
 			name: "a new catalog", keys: keys, argv: []any{"changes", "", "e", "", "a", 7, `{"n":1}`}, reply: "e",
-			after: with(full, db{"head": nil}), told: channel{`{"campaign":{"n":1}}`},
+			after: with(full, db{"head": nil}), reported: channel{`{"campaign":{"n":1}}`},
 		},
 		{
-			name: "newer, and the head", given: full, keys: keys,
+			name: "newer, and the head", listed: full, keys: keys,
 			argv: []any{"changes", "e", "other", "9", "a", 9, `{"n":2}`, "b", 8, `{"n":3}`}, reply: "e",
 			after: db{
 				"objects": hash{"a": `{"n":2}`, "b": `{"n":3}`}, "versions": sorted{"a": "9", "b": "8"}, "head": "9",
 				"epoch": "e",
 			},
-			told: channel{`{"campaign":{"n":2}}`, `{"campaign":{"n":3}}`},
+			reported: channel{`{"campaign":{"n":2}}`, `{"campaign":{"n":3}}`},
 		},
-		{name: "older", given: full, keys: keys, argv: []any{"changes", "e", "", "6", "a", 6, `{}`}, reply: "e"},
+		{name: "older", listed: full, keys: keys, argv: []any{"changes", "e", "", "6", "a", 6, `{}`}, reply: "e"},
 		{
-			name: "equal, under another seal", given: full, keys: keys,
+			name: "equal, under another seal", listed: full, keys: keys,
 			argv: []any{"changes", "e", "", "6", "a", 7, `{"seal":2}`}, reply: "e",
 			after: with(full, db{"objects": hash{"a": `{"seal":2}`}}),
 		},
 		{
-			name: "of another catalog", given: full, keys: keys, argv: []any{"changes", "f", "g", "9", "a", 9, `{}`},
+			name: "of another catalog", listed: full, keys: keys, argv: []any{"changes", "f", "g", "9", "a", 9, `{}`},
 			reply: "",
 		},
 		{
@@ -370,26 +370,26 @@ func announceCalls() []call {
 		"objects": hash{"a": "{}"}, "versions": sorted{"a": "7"}, "head": "7",
 		"nodes": sorted{"live": "<now>", "gone": "<now-120s>"},
 	}
-	told := channel{`{"campaign":{"n":2},"confirm":true}`}
+	reported := channel{`{"campaign":{"n":2},"confirm":true}`}
 	return []call{
 		{
-			name: "the next version", given: full, keys: keys, argv: []any{"changes", "a", 8, `{"n":2}`, 60_000},
-			reply: []any{"live"},
-			after: with(full, db{"objects": hash{"a": `{"n":2}`}, "versions": sorted{"a": "8"}, "head": "8"}),
-			told:  told,
+			name: "the next version", listed: full, keys: keys, argv: []any{"changes", "a", 8, `{"n":2}`, 60_000},
+			reply:    []any{"live"},
+			after:    with(full, db{"objects": hash{"a": `{"n":2}`}, "versions": sorted{"a": "8"}, "head": "8"}),
+			reported: reported,
 		},
 		{
-			name: "not the next", given: full, keys: keys, argv: []any{"changes", "a", 9, `{"n":2}`, 600_000},
+			name: "not the next", listed: full, keys: keys, argv: []any{"changes", "a", 9, `{"n":2}`, 600_000},
 			reply: []any{"gone", "live"},
-			after: with(full, db{"objects": hash{"a": `{"n":2}`}, "versions": sorted{"a": "9"}}), told: told,
+			after: with(full, db{"objects": hash{"a": `{"n":2}`}, "versions": sorted{"a": "9"}}), reported: reported,
 		},
 		{
-			name: "older", given: full, keys: keys, argv: []any{"changes", "a", 6, `{"n":2}`, 60_000},
-			reply: []any{"live"}, told: told,
+			name: "older", listed: full, keys: keys, argv: []any{"changes", "a", 6, `{"n":2}`, 60_000},
+			reply: []any{"live"}, reported: reported,
 		},
 		{
 			name: "without a catalog", keys: keys, argv: []any{"changes", "a", 6, `{"n":2}`, 60_000}, reply: []any{},
-			after: db{"objects": hash{"a": `{"n":2}`}, "versions": sorted{"a": "6"}}, told: told,
+			after: db{"objects": hash{"a": `{"n":2}`}, "versions": sorted{"a": "6"}}, reported: reported,
 		},
 	}
 }
@@ -403,7 +403,7 @@ func heartbeatCalls() []call {
 		},
 		{
 			name: "others are silent and long gone",
-			given: db{
+			listed: db{
 				"nodes":   sorted{"n": "<now-300s>", "silent": "<now-30s>", "gone": "<now-90s>"},
 				"applied": hash{"n": "3", "silent": "2", "gone": "1"},
 			},
@@ -419,7 +419,7 @@ func liveCalls() []call {
 		{name: "no nodes", keys: keys, argv: []any{60_000}, reply: []any{}, after: db{}},
 		{
 			name: "some",
-			given: db{
+			listed: db{
 				"nodes":   sorted{"new": "<now>", "n": "<now-30s>", "gone": "<now-90s>"},
 				"applied": hash{"n": "3", "gone": "1"},
 			},
@@ -434,15 +434,15 @@ func openCalls() []call {
 	return []call{
 		{name: "empty", keys: keys, argv: []any{5, 7}, reply: "5", after: opened},
 		{
-			name: "after an older", given: db{"state": hash{"epoch": "4", "opens": "1", "beat": "1"}}, keys: keys,
+			name: "after an older", listed: db{"state": hash{"epoch": "4", "opens": "1", "beat": "1"}}, keys: keys,
 			argv: []any{5, 7}, reply: "5", after: opened,
 		},
 		{
-			name: "again", given: db{"state": hash{"epoch": "5", "opens": "1", "beat": "1"}}, keys: keys,
+			name: "again", listed: db{"state": hash{"epoch": "5", "opens": "1", "beat": "1"}}, keys: keys,
 			argv: []any{5, 7}, reply: "5",
 		},
 		{
-			name: "a later one holds", given: db{"state": hash{"epoch": "10", "opens": "1", "beat": "1"}}, keys: keys,
+			name: "a later one holds", listed: db{"state": hash{"epoch": "10", "opens": "1", "beat": "1"}}, keys: keys,
 			argv: []any{9, 7}, reply: "10",
 		},
 	}
@@ -450,47 +450,47 @@ func openCalls() []call {
 
 func grantCalls() []call {
 	keys := []string{"state"}
-	given := db{"state": hash{"epoch": "5", "opens": "9", "beat": "1"}}
+	listed := db{"state": hash{"epoch": "5", "opens": "9", "beat": "1"}}
 	return []call{
 		{
-			name: "the epoch that holds", given: given, keys: keys, argv: []any{5}, reply: int64(1),
+			name: "the epoch that holds", listed: listed, keys: keys, argv: []any{5}, reply: int64(1),
 			after: db{"state": hash{"epoch": "5", "opens": "<now>", "beat": "1"}},
 		},
-		{name: "another", given: given, keys: keys, argv: []any{4}, reply: int64(0)},
+		{name: "another", listed: listed, keys: keys, argv: []any{4}, reply: int64(0)},
 		{name: "none", keys: keys, argv: []any{5}, reply: int64(0), after: db{}},
 	}
 }
 
 func beatCalls() []call {
 	keys := []string{"state", "seen"}
-	given := db{"state": hash{"epoch": "5", "opens": "1", "beat": "1"}, "seen": hash{"p": "3"}}
+	listed := db{"state": hash{"epoch": "5", "opens": "1", "beat": "1"}, "seen": hash{"p": "3"}}
 	return []call{
 		{name: "empty", keys: keys, argv: []any{5, "p", 1, 0, 60_000}, reply: "0", after: db{}},
 		{
-			name: "at work", given: given, keys: keys, argv: []any{5, "p", 4, 3, 60_000}, reply: "5",
+			name: "at work", listed: listed, keys: keys, argv: []any{5, "p", 4, 3, 60_000}, reply: "5",
 			expires: []string{"seen"},
 			after:   db{"state": hash{"epoch": "5", "opens": "1", "beat": "<now>"}, "seen": hash{"p": "4"}},
 		},
 		{
-			name: "another projector", given: given, keys: keys, argv: []any{5, "q", 1, 0, 60_000}, reply: "5",
+			name: "another projector", listed: listed, keys: keys, argv: []any{5, "q", 1, 0, 60_000}, reply: "5",
 			expires: []string{"seen"},
 			after:   db{"state": hash{"epoch": "5", "opens": "1", "beat": "<now>"}, "seen": hash{"p": "3", "q": "1"}},
 		},
-		{name: "a later epoch holds", given: given, keys: keys, argv: []any{4, "p", 4, 3, 60_000}, reply: "5"},
+		{name: "a later epoch holds", listed: listed, keys: keys, argv: []any{4, "p", 4, 3, 60_000}, reply: "5"},
 		{
-			name: "an older epoch", given: given, keys: keys, argv: []any{6, "p", 4, 3, 60_000}, reply: "0",
-			after: with(given, db{"state": nil}),
+			name: "an older epoch", listed: listed, keys: keys, argv: []any{6, "p", 4, 3, 60_000}, reply: "0",
+			after: with(listed, db{"state": nil}),
 		},
 		{
-			name: "an old dump", given: given, keys: keys, argv: []any{5, "p", 9, 8, 60_000}, reply: "0",
-			after: with(given, db{"state": nil}),
+			name: "an old dump", listed: listed, keys: keys, argv: []any{5, "p", 9, 8, 60_000}, reply: "0",
+			after: with(listed, db{"state": nil}),
 		},
 	}
 }
 
 func clickCalls() []call {
 	keys := []string{"net", "address", "reader"}
-	given := db{"net": sorted{"a": "1000", "b": "61000"}, "address": sorted{"b": "61000"}}
+	listed := db{"net": sorted{"a": "1000", "b": "61000"}, "address": sorted{"b": "61000"}}
 	args := func(at int, auction string, network, address int) []any {
 		return []any{at, auction, 600_000, network, address, 1, 1, 60_000, 2, 600_000}
 	}
@@ -500,15 +500,15 @@ func clickCalls() []call {
 			after:   db{"net": sorted{"a": "1000"}, "address": sorted{"a": "1000"}, "reader": sorted{"a": "1000"}},
 			expires: keys,
 		},
-		{name: "again", given: given, keys: keys, argv: args(61_500, "a", 1, 1), reply: int64(1)},
-		{name: "too soon for the network", given: given, keys: keys, argv: args(120_999, "c", 1, 2), reply: int64(0)},
-		{name: "too soon for the address", given: given, keys: keys, argv: args(120_999, "c", 4, 1), reply: int64(0)},
+		{name: "again", listed: listed, keys: keys, argv: args(61_500, "a", 1, 1), reply: int64(1)},
+		{name: "too soon for the network", listed: listed, keys: keys, argv: args(120_999, "c", 1, 2), reply: int64(0)},
+		{name: "too soon for the address", listed: listed, keys: keys, argv: args(120_999, "c", 4, 1), reply: int64(0)},
 		{
-			name: "too soon for the reader", given: with(given, db{"reader": sorted{"b": "61000"}}), keys: keys,
+			name: "too soon for the reader", listed: with(listed, db{"reader": sorted{"b": "61000"}}), keys: keys,
 			argv: args(120_999, "c", 4, 2), reply: int64(0),
 		},
 		{
-			name: "another reader", given: given, keys: keys, argv: args(120_999, "c", 4, 2), reply: int64(1),
+			name: "another reader", listed: listed, keys: keys, argv: args(120_999, "c", 4, 2), reply: int64(1),
 			after: db{
 				"net":     sorted{"a": "1000", "b": "61000", "c": "120999"},
 				"address": sorted{"b": "61000", "c": "120999"}, "reader": sorted{"c": "120999"},
@@ -516,11 +516,11 @@ func clickCalls() []call {
 			expires: keys,
 		},
 		{
-			name: "too many of the longer window", given: given, keys: keys, argv: args(200_000, "c", 1, 4),
+			name: "too many of the longer window", listed: listed, keys: keys, argv: args(200_000, "c", 1, 4),
 			reply: int64(0),
 		},
 		{
-			name: "after both", given: given, keys: keys, argv: args(601_000, "c", 1, 1), reply: int64(1),
+			name: "after both", listed: listed, keys: keys, argv: args(601_000, "c", 1, 1), reply: int64(1),
 			after: db{
 				"net":     sorted{"b": "61000", "c": "601000"},
 				"address": sorted{"b": "61000", "c": "601000"}, "reader": sorted{"c": "601000"},
@@ -531,10 +531,10 @@ func clickCalls() []call {
 }
 
 func confirmCalls() []call {
-	given := db{"session": hash{"a": "value\x00", "b": "value\x00", "c": "value\x01"}}
+	listed := db{"session": hash{"a": "value\x00", "b": "value\x00", "c": "value\x01"}}
 	return []call{
 		{
-			name: "decided, confirmed, unknown", given: given, keys: []string{"session"}, argv: []any{"a", "c", "d"},
+			name: "decided, confirmed, unknown", listed: listed, keys: []string{"session"}, argv: []any{"a", "c", "d"},
 			reply: int64(1), after: db{"session": hash{"a": "value\x01", "b": "value\x00", "c": "value\x01"}},
 		},
 		{name: "of a session that is gone", keys: []string{"session"}, argv: []any{"a"}, reply: int64(1), after: db{}},
@@ -558,14 +558,14 @@ func roomsCalls() []call {
 	return []call{
 		{
 			name: "the first", keys: keys, argv: argv("<day>", "a", 9, `{"n":1}`, 0, 0), reply: int64(1),
-			after: db{"rooms": hash{"a": `9|{"n":1}`}}, told: channel{`{"rooms":[{"n":1}]}`},
+			after: db{"rooms": hash{"a": `9|{"n":1}`}}, reported: channel{`{"rooms":[{"n":1}]}`},
 		},
 		{
-			name: "of a past day", given: held, keys: keys, argv: argv(1, "a", 99, `{"n":2}`, 0, 1, 1000, 7),
+			name: "of a past day", listed: held, keys: keys, argv: argv(1, "a", 99, `{"n":2}`, 0, 1, 1000, 7),
 			reply: int64(-1),
 		},
 		{
-			name: "newer, with what was released", given: held, keys: keys,
+			name: "newer, with what was released", listed: held, keys: keys,
 			argv: argv("<day>", "a", 10, `{"n":2}`, 1, 2, 1000, 7, 980, 3), reply: int64(1),
 			after: db{
 				"rooms": hash{"a": `10|{"n":2}`}, "state": held["state"],
@@ -575,11 +575,11 @@ func roomsCalls() []call {
 				},
 				"adv": hash{"out": "63"},
 			},
-			expires: []string{"c", "adv"}, told: channel{`{"rooms":[{"n":2}]}`},
+			expires: []string{"c", "adv"}, reported: channel{`{"rooms":[{"n":2}]}`},
 		},
 		{
 			name: "older room, and less released than is known",
-			given: with(
+			listed: with(
 				held,
 				db{"c": hash{
 					"g:1000:60": "50", "s:1000": "7", "out": "43", "counted": "43", "at": "999", "limited": "1",
@@ -594,7 +594,7 @@ func roomsCalls() []call {
 			),
 		},
 		{
-			name: "not prepaid any more", given: held, keys: keys, argv: argv("<day>", "a", 10, `{"n":2}`, 0, 0),
+			name: "not prepaid any more", listed: held, keys: keys, argv: argv("<day>", "a", 10, `{"n":2}`, 0, 0),
 			reply: int64(1),
 			after: with(held, db{
 				"rooms": hash{"a": `10|{"n":2}`},
@@ -602,14 +602,14 @@ func roomsCalls() []call {
 					"g:1000:60": "50", "g:980:5": "20", "out": "50", "counted": "0", "at": "1000", "limited": "1",
 				}, "adv": hash{"out": "20"},
 			}),
-			expires: []string{"c", "adv"}, told: channel{`{"rooms":[{"n":2}]}`},
+			expires: []string{"c", "adv"}, reported: channel{`{"rooms":[{"n":2}]}`},
 		},
 		{
-			name:  "versions beyond a Lua number",
-			given: with(held, db{"rooms": hash{"a": `9223372036854775806|{"n":1}`}, "c": nil}), keys: keys,
+			name:   "versions beyond a Lua number",
+			listed: with(held, db{"rooms": hash{"a": `9223372036854775806|{"n":1}`}, "c": nil}), keys: keys,
 			argv: argv("<day>", "a", "9223372036854775807", `{"n":2}`, 0, 0), reply: int64(1),
-			after: with(held, db{"rooms": hash{"a": `9223372036854775807|{"n":2}`}, "c": nil}),
-			told:  channel{`{"rooms":[{"n":2}]}`},
+			after:    with(held, db{"rooms": hash{"a": `9223372036854775807|{"n":2}`}, "c": nil}),
+			reported: channel{`{"rooms":[{"n":2}]}`},
 		},
 	}
 }
@@ -652,28 +652,28 @@ func leaseCalls() []call {
 			reply: []any{"lost", "0", int64(1), int64(0), int64(0), int64(0)}, after: db{},
 		},
 		{
-			name: "of an epoch before", given: open, keys: keys, argv: head(4, 1, 0, 0),
+			name: "of an epoch before", listed: open, keys: keys, argv: head(4, 1, 0, 0),
 			reply: []any{"moved", "5", int64(2), int64(0), int64(0), int64(0)},
 		},
 		{
-			name: "an older epoch than was seen", given: open, keys: keys, argv: head(6, 1, 0, 0),
+			name: "an older epoch than was seen", listed: open, keys: keys, argv: head(6, 1, 0, 0),
 			reply: []any{"lost", "0", int64(2), int64(0), int64(0), int64(0)}, after: with(open, db{"state": nil}),
 		},
 		{
-			name: "an old dump", given: known, keys: keys, argv: head(5, 6, 5, 0),
+			name: "an old dump", listed: known, keys: keys, argv: head(5, 6, 5, 0),
 			reply: []any{"lost", "0", int64(2), int64(0), int64(0), int64(0)}, after: with(known, db{"state": nil}),
 		},
 		{
-			name: "a clock that is behind", given: open, keys: keys, argv: head(5, 1, 0, "<now-600s>"),
+			name: "a clock that is behind", listed: open, keys: keys, argv: head(5, 1, 0, "<now-600s>"),
 			reply: []any{"skewed", "0", int64(2), -10 * time.Minute, int64(0), int64(0)},
 		},
 		{
-			name: "the first call", given: open, keys: keys, argv: head(5, 1, 0, 0), reply: ok(),
+			name: "the first call", listed: open, keys: keys, argv: head(5, 1, 0, 0), reply: ok(),
 			after: with(open, db{"seen": hash{"n": "1"}}), expires: []string{"seen"},
 		},
-		{name: "an overtaken call", given: known, keys: keys, argv: head(5, 2, 1, 0), reply: ok()},
+		{name: "an overtaken call", listed: known, keys: keys, argv: head(5, 2, 1, 0), reply: ok()},
 		{
-			name: "a share of what is free", given: known, keys: claimKeys, argv: want(0, 60, 1, 1, 1),
+			name: "a share of what is free", listed: known, keys: claimKeys, argv: want(0, 60, 1, 1, 1),
 			reply: ok("20", "0"), expires: all,
 			after: after(db{
 				"h": hash{"1000:60": "20", "q:1000:60": "4"},
@@ -681,7 +681,7 @@ func leaseCalls() []call {
 			}),
 		},
 		{
-			name: "whole steps", given: known, keys: claimKeys, argv: want(0, 60, 30, 30, 30), reply: ok("30", "0"),
+			name: "whole steps", listed: known, keys: claimKeys, argv: want(0, 60, 30, 30, 30), reply: ok("30", "0"),
 			expires: all,
 			after: after(db{
 				"h": hash{"1000:60": "30", "q:1000:60": "4"},
@@ -689,29 +689,29 @@ func leaseCalls() []call {
 			}),
 		},
 		{
-			name: "less than is of use", given: known, keys: claimKeys, argv: want(0, 60, 21, 1, 1),
+			name: "less than is of use", listed: known, keys: claimKeys, argv: want(0, 60, 21, 1, 1),
 			reply: ok("0", "1"), expires: []string{"seen"}, after: after(nil),
 		},
 		{
-			name: "a price above the budget", given: known, keys: claimKeys, argv: want(0, 60, 1, 1, 81),
+			name: "a price above the budget", listed: known, keys: claimKeys, argv: want(0, 60, 1, 1, 81),
 			reply: ok("0", "1"), expires: []string{"seen"}, after: after(nil),
 		},
 		{
-			name: "no room", given: with(known, db{"rooms": nil}), keys: claimKeys, argv: want(0, 60, 1, 1, 1),
+			name: "no room", listed: with(known, db{"rooms": nil}), keys: claimKeys, argv: want(0, 60, 1, 1, 1),
 			reply: ok("0", "2"), expires: []string{"seen"}, after: after(db{"rooms": nil}),
 		},
 		{
-			name:  "while nodes say what they hold",
-			given: with(known, db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
-			keys:  claimKeys,
-			argv:  want(0, 60, 1, 1, 1), reply: gathering("0", "3"), expires: []string{"seen"},
+			name:   "while nodes say what they hold",
+			listed: with(known, db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
+			keys:   claimKeys,
+			argv:   want(0, 60, 1, 1, 1), reply: gathering("0", "3"), expires: []string{"seen"},
 			after: after(db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
 		},
 		{
-			name:  "exactly, meanwhile",
-			given: with(known, db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
-			keys:  claimKeys,
-			argv:  want(1, 500, 1, 1, 1), reply: gathering("500", "0"), expires: all,
+			name:   "exactly, meanwhile",
+			listed: with(known, db{"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"}}),
+			keys:   claimKeys,
+			argv:   want(1, 500, 1, 1, 1), reply: gathering("500", "0"), expires: all,
 			after: after(db{
 				"state": hash{"epoch": "5", "opens": "<now+60s>", "beat": "60000000"},
 				"h":     hash{"1000:60": "500", "q:1000:60": "4"},
@@ -719,8 +719,8 @@ func leaseCalls() []call {
 			}),
 		},
 		{
-			name:  "of a room of yesterday the whole day is free",
-			given: with(known, db{"rooms": hash{"a": room("1", "0", unlimited)}}), keys: claimKeys,
+			name:   "of a room of yesterday the whole day is free",
+			listed: with(known, db{"rooms": hash{"a": room("1", "0", unlimited)}}), keys: claimKeys,
 			argv: want(0, 60, 1, 1, 1), reply: ok("22", "0"), expires: all,
 			after: after(db{
 				"rooms": hash{"a": room("1", "0", unlimited)},
@@ -729,13 +729,13 @@ func leaseCalls() []call {
 			}),
 		},
 		{
-			name:  "of a room of tomorrow nothing is",
-			given: with(known, db{"rooms": hash{"a": room("99999", "80", unlimited)}}), keys: claimKeys,
+			name:   "of a room of tomorrow nothing is",
+			listed: with(known, db{"rooms": hash{"a": room("99999", "80", unlimited)}}), keys: claimKeys,
 			argv: want(0, 60, 1, 1, 1), reply: ok("0", "1"), expires: []string{"seen"},
 			after: after(db{"rooms": hash{"a": room("99999", "80", unlimited)}}),
 		},
 		{
-			name: "a balance that other campaigns share", given: limited, keys: claimKeys, argv: want(0, 60, 1, 1, 1),
+			name: "a balance that other campaigns share", listed: limited, keys: claimKeys, argv: want(0, 60, 1, 1, 1),
 			reply: ok("5", "0"), expires: append(slices.Clone(all), "adv"),
 			after: with(limited, db{
 				"seen": hash{"n": "4"}, "h": hash{"1000:60": "5", "q:1000:60": "4"},
@@ -744,7 +744,7 @@ func leaseCalls() []call {
 			}),
 		},
 		{
-			name: "more", given: holding, keys: claimKeys, argv: want(0, 60, 1, 1, 1), reply: ok("33", "0"),
+			name: "more", listed: holding, keys: claimKeys, argv: want(0, 60, 1, 1, 1), reply: ok("33", "0"),
 			expires: all,
 			after: after(db{
 				"h": hash{"1000:60": "33", "q:1000:60": "4"},
@@ -752,7 +752,7 @@ func leaseCalls() []call {
 			}),
 		},
 		{
-			name: "given back", given: holding, keys: claimKeys, argv: want(1, 5, 1, 1, 1), reply: ok("5", "0"),
+			name: "given back", listed: holding, keys: claimKeys, argv: want(1, 5, 1, 1, 1), reply: ok("5", "0"),
 			expires: all,
 			after: after(db{
 				"h": hash{"1000:60": "5", "q:1000:60": "4"},
@@ -760,14 +760,14 @@ func leaseCalls() []call {
 			}),
 		},
 		{
-			name: "a later call has spoken", given: with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "5"}}),
+			name: "a later call has spoken", listed: with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "5"}}),
 			keys: claimKeys, argv: want(1, 5, 1, 1, 1),
 			reply: ok("20", "0"), expires: []string{"seen"},
 			after: with(with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "5"}}), db{"seen": hash{"n": "4"}}),
 		},
 		{
-			name:  "what was told in its name ends when it speaks",
-			given: with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "0"}}), keys: claimKeys,
+			name:   "what was told in its name ends when it speaks",
+			listed: with(holding, db{"h": hash{"1000:60": "20", "q:1000:60": "0"}}), keys: claimKeys,
 			argv:  want(0, 10, 1, 1, 1),
 			reply: ok("10", "0"), expires: all,
 			after: after(db{
@@ -777,7 +777,7 @@ func leaseCalls() []call {
 		},
 		{
 			name: "a minute has passed: what is past its window is free again",
-			given: with(
+			listed: with(
 				known,
 				db{"c": hash{
 					"g:990:5": "70", "g:999:60": "10", "out": "80", "counted": "0", "at": "995", "limited": "0",
@@ -793,10 +793,10 @@ func leaseCalls() []call {
 			}),
 		},
 		{
-			name:  "a full holder is tidied",
-			given: with(known, db{"h": hash{"900:60": "1", "q:900:60": "2", "990:60": "3", "q:990:60": "3"}}),
-			keys:  claimKeys,
-			argv:  want(0, 60, 1, 1, 1), reply: ok("20", "0"), expires: all,
+			name:   "a full holder is tidied",
+			listed: with(known, db{"h": hash{"900:60": "1", "q:900:60": "2", "990:60": "3", "q:990:60": "3"}}),
+			keys:   claimKeys,
+			argv:   want(0, 60, 1, 1, 1), reply: ok("20", "0"), expires: all,
 			after: after(db{
 				"h": hash{"990:60": "3", "q:990:60": "3", "1000:60": "20", "q:1000:60": "4"},
 				"c": hash{"g:1000:60": "20", "out": "20", "counted": "0", "at": "1000", "limited": "0"},

@@ -69,50 +69,50 @@ type Outcome struct {
 	Weights     int64    // version of the deciding learnt weights; 0 for none
 }
 
-// AskedQuery selects the requests of one publisher, or All. Since and Until are UTC days, both
+// DemandQuery selects the requests of one publisher, or All. Since and Until are UTC days, both
 // included.
-type AskedQuery struct {
+type DemandQuery struct {
 	DeveloperID  uuid.UUID
 	All          bool // of every publisher, regardless of DeveloperID
 	Since, Until day.Day
-	Breakdown    Breakdown // one of [AskedBreakdowns]; empty: none
+	Breakdown    Breakdown // one of [DemandBreakdowns]; empty: none
 }
 
-// AskedBreakdowns lists the dimensions of requests, as publishers describe an ad's placement.
-var AskedBreakdowns = []string{string(BySurface), string(ByHostApp), string(ByIntegrationMethod), string(ByFormat)}
+// DemandBreakdowns lists the dimensions of requests, as publishers describe an ad's placement.
+var DemandBreakdowns = []string{string(BySurface), string(ByHostApp), string(ByIntegrationMethod), string(ByFormat)}
 
-// MaxAskedGroups is the maximum number of a breakdown's values, those with the most requests. A
+// MaxDemandGroups is the maximum number of a breakdown's values, those with the most requests. A
 // publisher chooses the names of host apps freely; the totals count all.
-const MaxAskedGroups = 200
+const MaxDemandGroups = 200
 
 // Check returns nil if the store answers q. Errors: errs.InvalidRequest with the field.
-func (q *AskedQuery) Check() error {
-	if q.Breakdown != "" && !slices.Contains(AskedBreakdowns, string(q.Breakdown)) {
+func (q *DemandQuery) Check() error {
+	if q.Breakdown != "" && !slices.Contains(DemandBreakdowns, string(q.Breakdown)) {
 		return errs.New(
-			errs.InvalidRequest, "breakdown must be one of %s", strings.Join(AskedBreakdowns, ", "),
+			errs.InvalidRequest, "breakdown must be one of %s", strings.Join(DemandBreakdowns, ", "),
 		).With("field", "breakdown")
 	}
 	return nil
 }
 
-// Asked counts publishers' requests of some days, as far as auctions were recorded, without sandbox
-// keys and refused requests: [Refusals] holds those, and no total may reveal them.
-type Asked struct {
+// Demand counts publishers' requests of some days, as far as auctions were recorded, without
+// sandbox keys and refused requests: [Refusals] holds those, and no total may reveal them.
+type Demand struct {
 	Outcomes map[string]int64 // by the reason for no ad; empty for an ad
 	Last     time.Time        // UTC; zero without any
-	// Groups holds the values of the query's breakdown, by [AskedGroup.Compare], at most
-	// [MaxAskedGroups].
-	Groups []AskedGroup
+	// Groups holds the values of the query's breakdown, by [DemandGroup.Compare], at most
+	// [MaxDemandGroups].
+	Groups []DemandGroup
 }
 
-// AskedGroup counts the requests of one value of a breakdown.
-type AskedGroup struct {
+// DemandGroup counts the requests of one value of a breakdown.
+type DemandGroup struct {
 	Key              string
 	Requests, Filled int64
 }
 
 // Compare orders groups: more requests first, then by key.
-func (g AskedGroup) Compare(o AskedGroup) int {
+func (g DemandGroup) Compare(o DemandGroup) int {
 	return cmp.Or(cmp.Compare(o.Requests, g.Requests), strings.Compare(g.Key, o.Key))
 }
 

@@ -20,27 +20,27 @@ func market(rivals int, requests int64, steps ...int) (won []Won) {
 // market nor a large rival shows.
 func TestForecastsTellOfNobody(t *testing.T) {
 	caller := uuid.UUID{99}
-	one := Step(money.USD)
-	open := ForecastOf(caller, 5*money.USD, market(6, 1000, one, one+3), 28)
+	first := Step(money.USD)
+	open := ForecastOf(caller, 5*money.USD, market(6, 1000, first, first+3), 28)
 	require.Equal(t, []money.Micros{money.USD, money.USD, 10 * money.USD}, open.Prices)
 	require.Equal(t, 0.5, open.Share)
 	require.EqualValues(t, 210, open.Requests)
 	for name, won := range map[string][]Won{
-		"four rivals":        market(4, 1000, one),
-		"five, four of size": append(market(4, 1000, one), Won{Advertiser: uuid.UUID{50}, Step: one, Requests: 9}),
-		"one is the market":  append(market(6, 10, one), Won{Advertiser: uuid.UUID{50}, Step: one, Requests: 100}),
-		"only the caller":    {{Advertiser: caller, Step: one, Requests: 5000}},
+		"four rivals":        market(4, 1000, first),
+		"five, four of size": append(market(4, 1000, first), Won{Advertiser: uuid.UUID{50}, Step: first, Requests: 9}),
+		"one is the market":  append(market(6, 10, first), Won{Advertiser: uuid.UUID{50}, Step: first, Requests: 100}),
+		"only the caller":    {{Advertiser: caller, Step: first, Requests: 5000}},
 	} {
 		got := ForecastOf(caller, 5*money.USD, won, 28)
 		require.Nil(t, got.Prices, name)
 		require.Negative(t, got.Share, name)
 	}
-	require.Zero(t, ForecastOf(caller, money.USD, market(6, 10, one), 28).Requests, "too few requests")
+	require.Zero(t, ForecastOf(caller, money.USD, market(6, 10, first), 28).Requests, "too few requests")
 	// Bids within one step have one answer.
 	for bid := money.USD; bid < 2*money.USD; bid += money.USD / 7 {
 		require.Equal(
-			t, ForecastOf(caller, money.USD, market(9, 77, one-1, one, one+1), 28),
-			ForecastOf(caller, bid, market(9, 77, one-1, one, one+1), 28),
+			t, ForecastOf(caller, money.USD, market(9, 77, first-1, first, first+1), 28),
+			ForecastOf(caller, bid, market(9, 77, first-1, first, first+1), 28),
 		)
 	}
 }

@@ -33,8 +33,8 @@ func RefusalsOf(n int64) Refusals {
 	return Refusals{n}
 }
 
-// Told returns the number; ok is false where it may not be disclosed.
-func (r Refusals) Told() (n int64, ok bool) { return r.disclosed, r.disclosed > 0 }
+// Disclosed returns the number; ok is false where it may not be disclosed.
+func (r Refusals) Disclosed() (n int64, ok bool) { return r.disclosed, r.disclosed > 0 }
 
 // most returns the largest number that r may stand for.
 func (r Refusals) most() int64 { return max(r.disclosed, FewestRefusals-1) }
@@ -56,7 +56,7 @@ type RefusalSum struct {
 
 // Add adds a day.
 func (s *RefusalSum) Add(r Refusals) {
-	if n, ok := r.Told(); ok {
+	if n, ok := r.Disclosed(); ok {
 		s.Requests += n
 		return
 	}
@@ -121,8 +121,8 @@ type Hundreds struct{ disclosed int64 }
 // HundredsOf returns the whole hundreds of n.
 func HundredsOf(n int64) Hundreds { return Hundreds{max(n, 0) / 100 * 100} }
 
-// Told returns the hundreds; ok is false below 100.
-func (h Hundreds) Told() (n int64, ok bool) { return h.disclosed, h.disclosed > 0 }
+// Disclosed returns the hundreds; ok is false below 100.
+func (h Hundreds) Disclosed() (n int64, ok bool) { return h.disclosed, h.disclosed > 0 }
 
 // String returns the number, or "<100".
 func (h Hundreds) String() string { return atLeast(h.disclosed, 100) }
@@ -189,7 +189,7 @@ func JumpedDay(days []RefusalDay) bool {
 	for i := range days {
 		d := &days[i]
 		if i == len(days)-1 {
-			n, _ := d.Never.Told()
+			n, _ := d.Never.Disclosed()
 			rate.Requests, rate.Never = d.Requests+n, n
 			continue
 		}

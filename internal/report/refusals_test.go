@@ -21,8 +21,8 @@ func TestFewRefusalsAreNotTold(t *testing.T) {
 		require.JSONEq(t, `{"n": "<10"}`, string(text))
 		require.Equal(t, "<10", fmt.Sprint(few))
 		require.Equal(t, report.RefusalsOf(0), few, "it is not there to be told")
-		_, told := few.Told()
-		require.False(t, told)
+		_, known := few.Disclosed()
+		require.False(t, known)
 	}
 	text, err := json.Marshal([]any{
 		report.RefusalsOf(10), report.RefusalsOf(1234), report.HundredsOf(99), report.HundredsOf(100),

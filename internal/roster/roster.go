@@ -167,11 +167,11 @@ func (c *Clerk) Say(ctx context.Context) error {
 	return c.deps.Store.Say(ctx, self)
 }
 
-// Told reports the runs of a recurring job; nil reports nothing.
-type Told func(ctx context.Context, ended *Run, next time.Time)
+// Report reports the runs of a recurring job; nil reports nothing.
+type Report func(ctx context.Context, ended *Run, next time.Time)
 
-// Of returns the [Told] of a job.
-func (c *Clerk) Of(job string) Told {
+// Of returns the [Report] of a job.
+func (c *Clerk) Of(job string) Report {
 	return func(ctx context.Context, ended *Run, next time.Time) {
 		if !next.IsZero() {
 			c.mu.Lock()
@@ -193,7 +193,7 @@ func (c *Clerk) Of(job string) Told {
 }
 
 // Plans reports the time of the job's next run.
-func (t Told) Plans(next time.Time) {
+func (t Report) Plans(next time.Time) {
 	if t != nil {
 		t(context.Background(), nil, next)
 	}
@@ -201,7 +201,7 @@ func (t Told) Plans(next time.Time) {
 
 // Ended reports that a run ended at now, successfully or not, and the time of the next (zero:
 // unknown). A run interrupted by the end of its process is not reported.
-func (t Told) Ended(ctx context.Context, failed error, now, next time.Time) {
+func (t Report) Ended(ctx context.Context, failed error, now, next time.Time) {
 	if t != nil && ctx.Err() == nil {
 		ended := &Run{EndedAt: now.UTC()}
 		if failed != nil {

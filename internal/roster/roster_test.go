@@ -15,11 +15,11 @@ import (
 
 // paper is a store that keeps what was said last.
 type paper struct {
-	mu   sync.Mutex // guards the rest
-	said []Process
-	left string
-	ran  []Run
-	away bool
+	mu    sync.Mutex // guards the rest
+	reply []Process
+	left  string
+	ran   []Run
+	away  bool
 }
 
 func (p *paper) Say(_ context.Context, of Process) error {
@@ -28,7 +28,7 @@ func (p *paper) Say(_ context.Context, of Process) error {
 	if p.away {
 		return errors.New("away")
 	}
-	p.said = append(p.said, of)
+	p.reply = append(p.reply, of)
 	return nil
 }
 
@@ -41,7 +41,7 @@ func (p *paper) Ended(_ context.Context, r Run) error {
 	return nil
 }
 
-func (p *paper) Processes(context.Context) ([]Process, error) { return p.said, nil }
+func (p *paper) Processes(context.Context) ([]Process, error) { return p.reply, nil }
 func (p *paper) Runs(context.Context) ([]Run, error)          { return p.ran, nil }
 
 // A clerk says every ten seconds, and when there is news, what holds then, goes on when it was not
@@ -81,7 +81,7 @@ func TestAClerkSaysWhatHolds(t *testing.T) {
 				Name: "a", Role: Ingress, Version: "v1", StartedAt: start, SaidAt: start.Add(2 * SayEvery),
 				Serving: &Serving{Campaigns: 4}, Plans: map[string]time.Time{Verify: start.Add(time.Hour)},
 			},
-		}, store.said)
+		}, store.reply)
 		require.Equal(t, "a", store.left)
 	})
 }
@@ -98,14 +98,14 @@ func TestRunsAreTold(t *testing.T) {
 	ended, stop := context.WithCancel(t.Context())
 	stop()
 	c.Of(Rollup).Ended(ended, ended.Err(), now, now)
-	Told(nil).Ended(t.Context(), nil, now, now)
-	Told(nil).Plans(now)
+	Report(nil).Ended(t.Context(), nil, now, now)
+	Report(nil).Plans(now)
 	require.Equal(t, []Run{{Job: Train, Process: "a", EndedAt: now}, {
 		Job: Goals, Process: "a", EndedAt: now, Failed: true, Why: "read: [31mpassword ***? is wrong",
 	},
 		{Job: Verify, Process: "a", EndedAt: now, Failed: true, Why: strings.Repeat("ä", MaxWhy-1) + "…"}}, store.ran)
 	require.NoError(t, c.Say(t.Context()))
-	require.Equal(t, map[string]time.Time{Train: now.Add(time.Hour)}, store.said[0].Plans)
+	require.Equal(t, map[string]time.Time{Train: now.Add(time.Hour)}, store.reply[0].Plans)
 }
 
 func TestJobsOfSeveralProcesses(t *testing.T) {

@@ -57,15 +57,15 @@ func TestEveryTellsFailuresAndGoesOn(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 35*time.Minute)
 		defer stop()
 		began, turns := time.Now(), 0
-		var told []error
+		var reported []error
 		Every(ctx, 10*time.Minute, func(context.Context) error {
 			if turns++; turns == 2 {
 				return context.Canceled
 			}
 			return nil
-		}, func(err error) { told = append(told, err) })
+		}, func(err error) { reported = append(reported, err) })
 		require.Equal(t, 3, turns)
-		require.Equal(t, []error{context.Canceled}, told)
+		require.Equal(t, []error{context.Canceled}, reported)
 		require.Equal(t, 35*time.Minute, time.Since(began))
 	})
 }

@@ -14,7 +14,7 @@ import (
 type Share int64
 
 // Whole is the whole: 1.
-const Whole Share = decimal.One
+const Whole Share = decimal.Unit
 
 // ErrForm reports a text that is not a number from 0 to 1.
 var ErrForm error = form{}

@@ -7,14 +7,14 @@ import (
 	"adnet/internal/money"
 )
 
-// Shown is what a campaign was shown and charged.
-type Shown struct {
+// Delivered is what a campaign was shown and charged.
+type Delivered struct {
 	Impressions int64
 	Charged     money.Micros
 }
 
 // price returns the charge for 1,000 impressions.
-func (s Shown) price() money.Micros {
+func (s Delivered) price() money.Micros {
 	high, low := bits.Mul64(uint64(max(0, s.Charged)), 1000)
 	if high >= uint64(s.Impressions) {
 		return 1<<63 - 1
@@ -25,8 +25,8 @@ func (s Shown) price() money.Micros {
 
 // MedianPrice returns the median charge for 1,000 impressions, each campaign weighted by its
 // impressions; 0 if nothing was charged. Campaigns that were never charged do not count.
-func MedianPrice(of []Shown) money.Micros {
-	charged := make([]Shown, 0, len(of))
+func MedianPrice(of []Delivered) money.Micros {
+	charged := make([]Delivered, 0, len(of))
 	all := int64(0)
 	for _, s := range of {
 		if s.Impressions > 0 && s.Charged > 0 {
@@ -34,7 +34,7 @@ func MedianPrice(of []Shown) money.Micros {
 			all += s.Impressions
 		}
 	}
-	slices.SortFunc(charged, func(a, b Shown) int { return int(min(1, max(-1, a.price()-b.price()))) })
+	slices.SortFunc(charged, func(a, b Delivered) int { return int(min(1, max(-1, a.price()-b.price()))) })
 	below := int64(0)
 	for _, s := range charged {
 		if below += s.Impressions; below >= all-below {

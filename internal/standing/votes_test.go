@@ -163,10 +163,10 @@ func TestNodesHearOfNewsOnly(t *testing.T) {
 
 func TestMedianPrice(t *testing.T) {
 	require.Zero(t, standing.MedianPrice(nil))
-	require.Zero(t, standing.MedianPrice([]standing.Shown{{Impressions: 1000}, {Charged: 5}}))
-	require.Equal(t, 3*money.USD, standing.MedianPrice([]standing.Shown{
+	require.Zero(t, standing.MedianPrice([]standing.Delivered{{Impressions: 1000}, {Charged: 5}}))
+	require.Equal(t, 3*money.USD, standing.MedianPrice([]standing.Delivered{
 		{Impressions: 1000, Charged: money.USD}, {Impressions: 5000, Charged: 15 * money.USD},
 		{Impressions: 1000, Charged: 900 * money.USD}, {Impressions: 1_000_000},
 	}), "those that paid, by their impressions")
-	require.Equal(t, money.Micros(math.MaxInt64), standing.MedianPrice([]standing.Shown{{1, math.MaxInt64}}))
+	require.Equal(t, money.Micros(math.MaxInt64), standing.MedianPrice([]standing.Delivered{{1, math.MaxInt64}}))
 }

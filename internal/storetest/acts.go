@@ -413,10 +413,10 @@ type ReportActs interface {
 }
 
 func reportsActs(t *testing.T, s Reports) {
-	acts, is := s.Shown.(ReportActs)
+	acts, is := s.Counted.(ReportActs)
 	require.True(t, is)
 	today := day.Of(now)
-	one, two, other := uuid.UUID{1}, uuid.UUID{2}, uuid.UUID{3}
+	first, two, other := uuid.UUID{1}, uuid.UUID{2}, uuid.UUID{3}
 	var rows []report.Row
 	add := func(of, developer uuid.UUID, kind ledger.EventType, verdict ledger.Verdict, on day.Day, n int) {
 		for range n {
@@ -427,10 +427,10 @@ func reportsActs(t *testing.T, s Reports) {
 		}
 	}
 	a, b := uuid.UUID{8}, uuid.UUID{9}
-	add(a, one, ledger.Impression, ledger.OK, today-29, 5)
-	add(a, one, ledger.Impression, ledger.OK, today-30, 50)
-	add(a, one, ledger.Click, ledger.OverBudget, today, 2)
-	add(a, one, ledger.Click, actRejected, today, 9)
+	add(a, first, ledger.Impression, ledger.OK, today-29, 5)
+	add(a, first, ledger.Impression, ledger.OK, today-30, 50)
+	add(a, first, ledger.Click, ledger.OverBudget, today, 2)
+	add(a, first, ledger.Click, actRejected, today, 9)
 	add(a, two, ledger.Impression, ledger.OK, today, 3)
 	add(b, two, ledger.Conversion, ledger.OK, today, 1)
 	add(b, two, ledger.Conversion, ledger.VerdictUnverified, today, 1)
@@ -441,14 +441,14 @@ func reportsActs(t *testing.T, s Reports) {
 	require.ElementsMatch(t, []traffic.AdCount{
 		{CampaignID: a, Impressions: 8, Clicks: 2}, {CampaignID: b, Impressions: 4, Conversions: 1},
 	}, all)
-	developers := []uuid.UUID{one, two}
+	developers := []uuid.UUID{first, two}
 	for range 1500 { // more than one query has
 		developers = append(developers, newID(t))
 	}
 	at, err := acts.PublisherCounts(t.Context(), today-29, developers)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []traffic.AdCount{
-		{CampaignID: a, DeveloperID: one, Impressions: 5, Clicks: 2}, {CampaignID: a, DeveloperID: two, Impressions: 3},
+		{CampaignID: a, DeveloperID: first, Impressions: 5, Clicks: 2}, {CampaignID: a, DeveloperID: two, Impressions: 3},
 		{CampaignID: b, DeveloperID: two, Conversions: 1},
 	}, at)
 }

@@ -130,7 +130,7 @@ func adReports(t *testing.T, l Ledger) {
 	require.Equal(t, list, these)
 	require.Equal(t, []uuid.UUID{c.ID}, reportedWait(t, l), "it is live, and waits for its reports")
 
-	d := adreport.Decision{CampaignID: c.ID, Outcome: adreport.Kept, Words: "Fine.", By: owner.ID, At: now}
+	d := adreport.Decision{CampaignID: c.ID, Outcome: adreport.Dismissed, Words: "Fine.", By: owner.ID, At: now}
 	emails, err := reports.DecideReports(t.Context(), d)
 	require.NoError(t, err)
 	require.Equal(t, []string{"a@example.com"}, emails)

@@ -20,7 +20,7 @@ type ReportExplainer interface {
 	Auction(ctx context.Context, id uuid.UUID, at time.Time) (report.Auction, error)
 	AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at time.Time) ([]report.Row, error)
 	Delivery(ctx context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error)
-	Asked(ctx context.Context, q report.AskedQuery) (report.Asked, error)
+	Demand(ctx context.Context, q report.DemandQuery) (report.Demand, error)
 }
 
 func candidateAuction(edit ...func(*report.Auction)) report.Auction {
@@ -133,24 +133,24 @@ func reportsAsked(t *testing.T, s Reports) {
 		of(11, 0, ""), of(11, time.Minute, ""), of(11, 2*time.Minute, "no_match"), of(11, -oneDay, "paced"),
 		of(11, oneDay, "paced"), of(12, time.Hour, ""), tried,
 	}))
-	requests := func(developer byte, since, until day.Day) report.Asked {
-		r, err := s.Explain.Asked(
-			t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{developer}, Since: since, Until: until},
+	requests := func(developer byte, since, until day.Day) report.Demand {
+		r, err := s.Explain.Demand(
+			t.Context(), report.DemandQuery{DeveloperID: uuid.UUID{developer}, Since: since, Until: until},
 		)
 		require.NoError(t, err)
 		return r
 	}
 	today := day.Of(reportNoon)
 	require.Equal(
-		t, report.Asked{Outcomes: map[string]int64{"": 2, "no_match": 1}, Last: reportNoon.Add(2 * time.Minute)},
+		t, report.Demand{Outcomes: map[string]int64{"": 2, "no_match": 1}, Last: reportNoon.Add(2 * time.Minute)},
 		requests(11, today, today),
 	)
 	require.Equal(t, map[string]int64{"": 2, "no_match": 1, "paced": 2}, requests(11, today-1, today+1).Outcomes)
-	require.Equal(t, report.Asked{Outcomes: map[string]int64{}}, requests(13, 0, today+5))
-	all, err := s.Explain.Asked(t.Context(), report.AskedQuery{All: true, Since: today, Until: today})
+	require.Equal(t, report.Demand{Outcomes: map[string]int64{}}, requests(13, 0, today+5))
+	all, err := s.Explain.Demand(t.Context(), report.DemandQuery{All: true, Since: today, Until: today})
 	require.NoError(t, err)
 	require.Equal(
-		t, report.Asked{Outcomes: map[string]int64{"": 3, "no_match": 1}, Last: reportNoon.Add(time.Hour)}, all,
+		t, report.Demand{Outcomes: map[string]int64{"": 3, "no_match": 1}, Last: reportNoon.Add(time.Hour)}, all,
 		"without the sandbox's",
 	)
 
@@ -163,7 +163,7 @@ func reportsAsked(t *testing.T, s Reports) {
 		placed("welcome", "slack", ""), placed("chat", "slack", "no_match"), placed("chat", "discord", ""),
 		placed("buttons", "slack", "paced"),
 	}))
-	for by, want := range map[report.Breakdown][]report.AskedGroup{
+	for by, want := range map[report.Breakdown][]report.DemandGroup{
 		report.BySurface: {
 			{Key: "chat", Requests: 2, Filled: 1}, {Key: "buttons", Requests: 1},
 			{Key: "welcome", Requests: 1, Filled: 1},
@@ -172,28 +172,28 @@ func reportsAsked(t *testing.T, s Reports) {
 		report.ByIntegrationMethod: {{Key: "mcp", Requests: 4, Filled: 2}},
 		report.ByFormat:            {{Key: "card", Requests: 4, Filled: 2}},
 	} {
-		got, err := s.Explain.Asked(
-			t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: by},
+		got, err := s.Explain.Demand(
+			t.Context(), report.DemandQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: by},
 		)
 		require.NoError(t, err)
 		require.Equal(t, want, got.Groups, by)
 	}
 	var many []report.Auction
-	for i := range report.MaxAskedGroups + 5 {
+	for i := range report.MaxDemandGroups + 5 {
 		a := placed("chat", fmt.Sprint("app", i), "")
 		a.DeveloperID = uuid.UUID{15}
 		many = append(many, a)
 	}
 	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "c", many))
-	got, err := s.Explain.Asked(
+	got, err := s.Explain.Demand(
 		t.Context(),
-		report.AskedQuery{DeveloperID: uuid.UUID{15}, Since: today, Until: today, Breakdown: report.ByHostApp},
+		report.DemandQuery{DeveloperID: uuid.UUID{15}, Since: today, Until: today, Breakdown: report.ByHostApp},
 	)
 	require.NoError(t, err)
-	require.Len(t, got.Groups, report.MaxAskedGroups, "a publisher invents names of apps")
+	require.Len(t, got.Groups, report.MaxDemandGroups, "a publisher invents names of apps")
 	require.EqualValues(t, len(many), got.Outcomes[""], "the totals count all")
-	_, err = s.Explain.Asked(
-		t.Context(), report.AskedQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: report.ByDay},
+	_, err = s.Explain.Demand(
+		t.Context(), report.DemandQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: report.ByDay},
 	)
 	require.True(t, errs.Is(err, errs.InvalidRequest))
 }

@@ -464,7 +464,7 @@ func readRecorded(t *testing.T, l Ledger, of ledger.EventType, auctions []uuid.U
 func conversions(t *testing.T, l Ledger) {
 	owner := AddUser(t, l.Stores)
 	c := priced(t, l, owner, 50*money.USD, 50*money.USD)
-	one, other := newID(t), newID(t)
+	left, other := newID(t), newID(t)
 	sale := func(developer uuid.UUID, at time.Time, more ...ledger.EventType) (records []ledger.Record) {
 		first := eventOf(t, c, developer, ledger.Impression)
 		for _, kind := range append([]ledger.EventType{ledger.Impression}, more...) {
@@ -475,7 +475,7 @@ func conversions(t *testing.T, l Ledger) {
 		return records
 	}
 	const click, sold = ledger.Click, ledger.Conversion
-	claimed := sale(one, now, click, sold, sold, sold)
+	claimed := sale(left, now, click, sold, sold, sold)
 	claimed[2].Event.Proof, claimed[3].Event.Proof = ledger.Unverified, ledger.Unverified
 	next := int64(0)
 	settled := func(records ...[]ledger.Record) (verdicts []ledger.Verdict, charged money.Micros) {
@@ -492,7 +492,7 @@ func conversions(t *testing.T, l Ledger) {
 		}
 		return verdicts, charged
 	}
-	verdicts, charged := settled(claimed, sale(one, now, sold), sale(one, now, sold, click))
+	verdicts, charged := settled(claimed, sale(left, now, sold), sale(left, now, sold, click))
 	require.Equal(
 		t,
 		[]ledger.Verdict{
@@ -500,16 +500,16 @@ func conversions(t *testing.T, l Ledger) {
 		}, verdicts,
 	)
 	require.Equal(t, 2*money.USD, charged)
-	one = newID(t)
-	_, charged = settled(sale(one, now, click, sold))
+	left = newID(t)
+	_, charged = settled(sale(left, now, click, sold))
 	require.Equal(t, money.USD, charged)
 	verdicts, charged = settled(
-		sale(one, now, click, sold), sale(one, now, click, sold), sale(other, now, click, sold),
-		sale(one, now.Add(time.Hour), click, sold),
+		sale(left, now, click, sold), sale(left, now, click, sold), sale(other, now, click, sold),
+		sale(left, now.Add(time.Hour), click, sold),
 	)
 	require.Equal(t, []ledger.Verdict{ledger.OK, ledger.ConversionCapped, ledger.OK, ledger.OK}, verdicts)
 	require.Equal(t, 3*money.USD, charged)
-	hour := ledger.ConversionHour{CampaignID: c.ID, DeveloperID: one, Hour: ledger.HourOf(now)}
+	hour := ledger.ConversionHour{CampaignID: c.ID, DeveloperID: left, Hour: ledger.HourOf(now)}
 	later, none := hour, hour
 	later.Hour, none.DeveloperID = hour.Hour+1, newID(t)
 	got := readBooks(t, l, ledger.Need{Conversions: []ledger.ConversionHour{hour, later, none}}).Conversions

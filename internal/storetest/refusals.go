@@ -62,19 +62,19 @@ func reportsRefusals(t *testing.T, s Reports) {
 	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "refusals", all))
 	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "refusals", all), "once per token")
 
-	one, two := uuid.UUID{1}, uuid.UUID{2}
-	days, err := s.Refusals.Refusals(t.Context(), report.RefusalQuery{DeveloperID: one, Since: today - 3, Until: today})
+	first, two := uuid.UUID{1}, uuid.UUID{2}
+	days, err := s.Refusals.Refusals(t.Context(), report.RefusalQuery{DeveloperID: first, Since: today - 3, Until: today})
 	require.NoError(t, err)
 	want := []report.RefusalDay{
-		{DeveloperID: one, Day: today - 3, Sensitive: report.RefusalsOf(229)},
-		{DeveloperID: one, Day: today, Requests: 5, Adults: 2, Never: report.RefusalsOf(17)},
+		{DeveloperID: first, Day: today - 3, Sensitive: report.RefusalsOf(229)},
+		{DeveloperID: first, Day: today, Requests: 5, Adults: 2, Never: report.RefusalsOf(17)},
 	}
 	require.Equal(t, want, days, "nine are not told, and sandbox keys count for nothing")
 	days, err = s.Refusals.Refusals(t.Context(), report.RefusalQuery{All: true, Since: today - 1, Until: today})
 	require.NoError(t, err)
 	require.Equal(t, []report.RefusalDay{want[1], {DeveloperID: two, Day: today, Never: report.RefusalsOf(120)}}, days)
 
-	costs, err := s.Refusals.Costs(t.Context(), one, today)
+	costs, err := s.Refusals.Costs(t.Context(), first, today)
 	require.NoError(t, err)
 	require.Equal(t, map[subject.ID]report.SubjectCost{
 		subject.Health: {Week: report.HundredsOf(100), Month: report.HundredsOf(300)}, subject.Debt: {},
@@ -120,10 +120,10 @@ func reportsRefusalsApart(t *testing.T, s Reports) {
 	)
 	require.NoError(t, s.Writer.InsertAuctions(t.Context(), "a", append(accepted, hidden...)))
 	today := day.Of(now)
-	for _, by := range append([]string{""}, report.AskedBreakdowns...) {
-		got, err := s.Explain.Asked(
+	for _, by := range append([]string{""}, report.DemandBreakdowns...) {
+		got, err := s.Explain.Demand(
 			t.Context(),
-			report.AskedQuery{All: true, Since: today - 1, Until: today + 1, Breakdown: report.Breakdown(by)},
+			report.DemandQuery{All: true, Since: today - 1, Until: today + 1, Breakdown: report.Breakdown(by)},
 		)
 		require.NoError(t, err)
 		require.Equal(t, map[string]int64{"": 1, "no_match": 1}, got.Outcomes)

@@ -74,7 +74,7 @@ func reportsDelays(t *testing.T, s Reports) {
 		}
 		return id
 	}
-	one, two := uuid.UUID{0xa, 1}, uuid.UUID{0xa, 2}
+	first, two := uuid.UUID{0xa, 1}, uuid.UUID{0xa, 2}
 	converted := func(advertiser uuid.UUID, at time.Time, delay time.Duration, edit ...func(*report.Row)) report.Row {
 		return reportRow(append([]func(*report.Row){func(r *report.Row) {
 			r.Type, r.AdvertiserID, r.CampaignID = ledger.Conversion, advertiser, advertiser
@@ -84,12 +84,12 @@ func reportsDelays(t *testing.T, s Reports) {
 	free := func(r *report.Row) { r.Charge = 0 }
 	insertRows(
 		t, s, "delays",
-		converted(one, reportNoon, time.Second), converted(one, reportNoon, 59*time.Minute),
-		converted(one, reportNoon, 61*time.Minute), converted(two, reportNoon, 29*24*time.Hour),
-		converted(one, reportNoon.Add(-24*time.Hour), time.Second),
-		converted(one, reportNoon.Add(-48*time.Hour), time.Second), // before
-		converted(one, reportNoon.Add(24*time.Hour), time.Second),  // after
-		converted(two, reportNoon, 30*24*time.Hour),                // too late
+		converted(first, reportNoon, time.Second), converted(first, reportNoon, 59*time.Minute),
+		converted(first, reportNoon, 61*time.Minute), converted(two, reportNoon, 29*24*time.Hour),
+		converted(first, reportNoon.Add(-24*time.Hour), time.Second),
+		converted(first, reportNoon.Add(-48*time.Hour), time.Second), // before
+		converted(first, reportNoon.Add(24*time.Hour), time.Second),  // after
+		converted(two, reportNoon, 30*24*time.Hour),                  // too late
 		converted(two, reportNoon, -time.Hour),
 		converted(two, reportNoon, time.Hour, free),
 		converted(two, reportNoon, time.Hour, free, withVerdict(ledger.SelfServed)),
@@ -99,7 +99,7 @@ func reportsDelays(t *testing.T, s Reports) {
 	got, err := s.Reader.Delays(t.Context(), report.DelayQuery{Since: reportDay - 1, Until: reportDay})
 	require.NoError(t, err)
 	require.Equal(t, []report.Delay{
-		{AdvertiserID: one, Conversions: 3}, {AdvertiserID: one, Hours: 1, Conversions: 1},
+		{AdvertiserID: first, Conversions: 3}, {AdvertiserID: first, Hours: 1, Conversions: 1},
 		{AdvertiserID: two, Hours: 29 * 24, Conversions: 1},
 	}, got)
 	got, err = s.Reader.Delays(t.Context(), report.DelayQuery{Since: -20, Until: -10})

@@ -37,7 +37,7 @@ type Reports struct {
 		Requests(ctx context.Context, p report.Places) ([]report.Won, error)
 	}
 	Refusals ReportRefusals
-	Shown    ReportShown
+	Counted  ReportShown
 }
 
 // ReportWriter inserts blocks, each under a token that makes a repeat harmless.
@@ -255,20 +255,20 @@ func reportsVerdicts(t *testing.T, s Reports) {
 
 // Reasons for unpaid traffic are reported once per token, and filtered like the counts.
 func reportsTraffic(t *testing.T, s Reports) {
-	one, other := uuid.UUID{7, 1}, uuid.UUID{7, 2}
+	first, other := uuid.UUID{7, 1}, uuid.UUID{7, 2}
 	of := func(id uuid.UUID, v ledger.Verdict, kind ledger.EventType, note ledger.CreditNote) report.Row {
 		return reportRow(withVerdict(v), func(r *report.Row) { r.CampaignID, r.Type, r.Credit = id, kind, note })
 	}
 	bot, fast := ledger.InvalidTraffic+traffic.RuleBot, ledger.InvalidTraffic+traffic.RuleClickTooFast
 	for range 2 { // the second is rejected
 		insertRows(t, s, "traffic",
-			of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Impression, 0), of(one, bot, ledger.Click, 0),
+			of(first, bot, ledger.Impression, 0), of(first, bot, ledger.Impression, 0), of(first, bot, ledger.Click, 0),
 			of(other, bot, ledger.Close, 0),
-			of(one, fast, ledger.Click, 0), of(other, ledger.SelfServed, ledger.Impression, 0),
-			of(one, ledger.VerdictHouse, ledger.Impression, 0), of(one, ledger.VerdictHouse, ledger.Click, 0),
-			of(one, ledger.OK, ledger.Impression, ledger.CreditCapped),
-			of(one, ledger.OK, ledger.Impression, ledger.CreditHeld), of(one, ledger.OK, ledger.Impression, 0),
-			of(one, ledger.Duplicate, ledger.Impression, 0))
+			of(first, fast, ledger.Click, 0), of(other, ledger.SelfServed, ledger.Impression, 0),
+			of(first, ledger.VerdictHouse, ledger.Impression, 0), of(first, ledger.VerdictHouse, ledger.Click, 0),
+			of(first, ledger.OK, ledger.Impression, ledger.CreditCapped),
+			of(first, ledger.OK, ledger.Impression, ledger.CreditHeld), of(first, ledger.OK, ledger.Impression, 0),
+			of(first, ledger.Duplicate, ledger.Impression, 0))
 	}
 	require.Equal(t, []report.Traffic{
 		{Reason: traffic.RuleBot, Impressions: 2, Clicks: 1, Other: 1}, {Reason: traffic.RuleClickTooFast, Clicks: 1},

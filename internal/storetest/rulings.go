@@ -250,11 +250,11 @@ func theLastAdministratorStays(t *testing.T, s Stores) {
 }
 
 func usersAreFound(t *testing.T, s Stores) {
-	one, two := AddUser(t, s), AddUser(t, s)
+	first, two := AddUser(t, s), AddUser(t, s)
 	_, err := s.Users.UpdateUser(t.Context(), two.ID, disabled(true))
 	require.NoError(t, err)
 	_, err = s.Users.UpdateUser(
-		t.Context(), one.ID, func(u *account.User) error { u.Approved.Name = u.Sponsor(); return nil },
+		t.Context(), first.ID, func(u *account.User) error { u.Approved.Name = u.Sponsor(); return nil },
 	)
 	require.NoError(t, err)
 	yes, no := true, false
@@ -262,15 +262,15 @@ func usersAreFound(t *testing.T, s Stores) {
 		f    account.UserFilter
 		want []uuid.UUID
 	}{
-		{account.UserFilter{Text: strings.ToUpper(one.Email)}, []uuid.UUID{one.ID}},
+		{account.UserFilter{Text: strings.ToUpper(first.Email)}, []uuid.UUID{first.ID}},
 		{account.UserFilter{Text: two.DeveloperID.String()}, []uuid.UUID{two.ID}},
 		{account.UserFilter{Suspended: &yes}, []uuid.UUID{two.ID}},
-		{account.UserFilter{Suspended: &no}, []uuid.UUID{one.ID}},
+		{account.UserFilter{Suspended: &no}, []uuid.UUID{first.ID}},
 		{account.UserFilter{Role: account.RoleAdmin}, nil},
 		{account.UserFilter{NameWaits: true}, []uuid.UUID{two.ID}},
 		{account.UserFilter{Text: "%"}, nil},
 		{account.UserFilter{Offset: 5}, nil},
-		{account.UserFilter{Limit: 1, Offset: 1}, []uuid.UUID{one.ID}},
+		{account.UserFilter{Limit: 1, Offset: 1}, []uuid.UUID{first.ID}},
 	} {
 		if c.f.Limit == 0 {
 			c.f.Limit = 10

@@ -86,22 +86,22 @@ func weightStages(t *testing.T, s Weights) {
 			func(versions []ranking.Version) ([]ranking.Move, error) { return ranking.Begin(versions, number) },
 		)
 	}
-	one, two := addWeights(t, s), addWeights(t, s)
-	require.NoError(t, begin(one))
-	requireWeights(t, s, ranking.State{Trial: one, Stage: ranking.Shadow})
+	first, two := addWeights(t, s), addWeights(t, s)
+	require.NoError(t, begin(first))
+	requireWeights(t, s, ranking.State{Trial: first, Stage: ranking.Shadow})
 	require.True(t, errs.Is(begin(two), errs.InvalidState))
 	later := now.Add(24 * time.Hour)
 	require.NoError(t, s.MoveWeights(t.Context(), later, func(versions []ranking.Version) ([]ranking.Move, error) {
-		return []ranking.Move{{Number: one, To: versions[1].Stage.Next(), Report: []byte(`{"clicks": 1}`)}}, nil
+		return []ranking.Move{{Number: first, To: versions[1].Stage.Next(), Report: []byte(`{"clicks": 1}`)}}, nil
 	}))
-	requireWeights(t, s, ranking.State{Trial: one, Stage: ranking.Part})
+	requireWeights(t, s, ranking.State{Trial: first, Stage: ranking.Part})
 	list, err := s.WeightVersions(t.Context(), 9)
 	require.NoError(t, err)
 	require.Equal(t, later, list[1].StageAt)
 	require.JSONEq(t, `{"clicks": 1}`, string(list[1].Report))
-	require.NoError(t, moveWeights(t, s, ranking.Move{Number: one, To: ranking.All}))
+	require.NoError(t, moveWeights(t, s, ranking.Move{Number: first, To: ranking.All}))
 	require.NoError(t, begin(two))
-	requireWeights(t, s, ranking.State{Live: one, Trial: two, Stage: ranking.Shadow})
+	requireWeights(t, s, ranking.State{Live: first, Trial: two, Stage: ranking.Shadow})
 	require.NoError(t, moveWeights(t, s, ranking.Move{Number: two, To: ranking.All}))
 	three := addWeights(t, s)
 	require.NoError(t, begin(three))
@@ -119,39 +119,39 @@ func weightStages(t *testing.T, s Weights) {
 func weightRollback(t *testing.T, s Weights) {
 	back := func() error { return s.MoveWeights(t.Context(), now, ranking.Rollback) }
 	require.True(t, errs.Is(back(), errs.InvalidState))
-	one, two := addWeights(t, s), addWeights(t, s)
+	first, two := addWeights(t, s), addWeights(t, s)
 	require.NoError(
-		t, moveWeights(t, s, ranking.Move{Number: one, To: ranking.Live}, ranking.Move{Number: two, To: ranking.All}),
+		t, moveWeights(t, s, ranking.Move{Number: first, To: ranking.Live}, ranking.Move{Number: two, To: ranking.All}),
 	)
 	require.NoError(t, back())
-	requireWeights(t, s, ranking.State{Live: one})
+	requireWeights(t, s, ranking.State{Live: first})
 	require.NoError(t, back())
 	requireWeights(t, s, ranking.State{})
 	require.NoError(
 		t,
-		moveWeights(t, s, ranking.Move{Number: one, To: ranking.Retired}, ranking.Move{Number: two, To: ranking.Live}),
+		moveWeights(t, s, ranking.Move{Number: first, To: ranking.Retired}, ranking.Move{Number: two, To: ranking.Live}),
 	)
 	three := addWeights(t, s)
 	require.NoError(t, moveWeights(t, s, ranking.Move{Number: three, To: ranking.Shadow}))
 	require.NoError(t, back())
-	requireWeights(t, s, ranking.State{Live: one})
+	requireWeights(t, s, ranking.State{Live: first})
 }
 
 // Regardless of concurrent decisions, a place has one version.
 func weightPlaces(t *testing.T, s Weights) {
-	one, two := addWeights(t, s), addWeights(t, s)
+	first, two := addWeights(t, s), addWeights(t, s)
 	require.True(
 		t,
 		errs.Is(
 			moveWeights(
-				t, s, ranking.Move{Number: one, To: ranking.Shadow}, ranking.Move{Number: two, To: ranking.Part},
+				t, s, ranking.Move{Number: first, To: ranking.Shadow}, ranking.Move{Number: two, To: ranking.Part},
 			), errs.Conflict,
 		),
 	)
 	require.True(t, errs.Is(moveWeights(t, s, ranking.Move{Number: 77, To: ranking.Shadow}), errs.NotFound))
 	requireWeights(t, s, ranking.State{})
 	var wait sync.WaitGroup
-	for _, number := range []int64{one, two, one, two} {
+	for _, number := range []int64{first, two, first, two} {
 		wait.Go(func() { _ = moveWeights(t, s, ranking.Move{Number: number, To: ranking.Shadow}) })
 	}
 	wait.Wait()
@@ -164,11 +164,11 @@ func weightPlaces(t *testing.T, s Weights) {
 func weightsForgotten(t *testing.T, s Weights) {
 	live := addWeights(t, s)
 	require.NoError(t, moveWeights(t, s, ranking.Move{Number: live, To: ranking.Live}))
-	for range ranking.Kept + 3 {
+	for range ranking.Retained + 3 {
 		addWeights(t, s)
 	}
 	list, err := s.WeightVersions(t.Context(), 1000)
 	require.NoError(t, err)
-	require.Len(t, list, ranking.Kept+1)
-	require.Equal(t, live, list[ranking.Kept].Number)
+	require.Len(t, list, ranking.Retained+1)
+	require.Equal(t, live, list[ranking.Retained].Number)
 }

@@ -37,10 +37,10 @@ func TestParsePlace(t *testing.T) {
 
 // Stored plans are carried out under their token after an upgrade, too: it must never change.
 func TestTokenOfAPlan(t *testing.T) {
-	one, two := at("a1", 0, 5, 9), at("a1", 1, 0, 3)
-	require.Equal(t, "a1/0:5-9", stream.Plan{one}.Token())
-	require.Equal(t, "2:ea436814cb216f734d5830ca0f81e2ef", stream.Plan{one, two}.Token())
-	require.NotEqual(t, stream.Plan{one, two}.Token(), stream.Plan{one, at("a1", 1, 0, 4)}.Token())
-	require.Equal(t, 7, stream.Plan{one, two}.Rows())
+	first, two := at("a1", 0, 5, 9), at("a1", 1, 0, 3)
+	require.Equal(t, "a1/0:5-9", stream.Plan{first}.Token())
+	require.Equal(t, "2:ea436814cb216f734d5830ca0f81e2ef", stream.Plan{first, two}.Token())
+	require.NotEqual(t, stream.Plan{first, two}.Token(), stream.Plan{first, at("a1", 1, 0, 4)}.Token())
+	require.Equal(t, 7, stream.Plan{first, two}.Rows())
 	require.Zero(t, stream.Plan{}.Rows())
 }

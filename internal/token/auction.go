@@ -222,12 +222,12 @@ func (r *Keyring) AppendToken(dst []byte, purpose Purpose, content []byte) []byt
 	return r.seal(dst, w, purpose, content)
 }
 
-// Shown is the ad as the reader saw it, which the campaign may change later.
-type Shown struct{ Headline, Landing string }
+// Display is the ad as the reader saw it, which the campaign may change later.
+type Display struct{ Headline, Landing string }
 
 // AppendShown is [Keyring.AppendToken] for [PurposeClick] and [PurposeReceipt], whose tokens also
 // hold the ad as shown.
-func (r *Keyring) AppendShown(dst []byte, purpose Purpose, content []byte, of Shown) []byte {
+func (r *Keyring) AppendShown(dst []byte, purpose Purpose, content []byte, of Display) []byte {
 	w := r.get()
 	defer r.put(w)
 	return r.seal(dst, w, purpose, appendShown(append(w.content[:0], content...), purpose, of))
@@ -355,13 +355,13 @@ func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
 	b = appendText(b, a.Region, MaxWord)
 	b = appendText(b, a.Language, MaxWord)
 	b = appendText(b, a.HostApp, MaxHostApp)
-	return appendShown(b, purpose, Shown{Headline: a.Headline, Landing: a.Landing})
+	return appendShown(b, purpose, Display{Headline: a.Headline, Landing: a.Landing})
 }
 
 // appendShown appends the parts of the ad's text that tokens of purpose hold.
-func appendShown(b []byte, purpose Purpose, of Shown) []byte {
+func appendShown(b []byte, purpose Purpose, of Display) []byte {
 	switch {
-	case of == Shown{}:
+	case of == Display{}:
 		return b
 	case purpose == PurposeClick:
 		return appendLanding(b, of.Landing)

@@ -391,16 +391,16 @@ func TestFormatIsStable(t *testing.T) {
 }
 
 func TestTextsAreKeptButBounded(t *testing.T) {
-	kept := texts{}
+	stored := texts{}
 	for i := range 10 * mostTexts {
 		text := strconv.Itoa(i)
-		require.Equal(t, text, kept.text([]byte(text)))
-		require.Equal(t, text, kept.text([]byte(text)))
-		require.LessOrEqual(t, len(kept), mostTexts)
+		require.Equal(t, text, stored.text([]byte(text)))
+		require.Equal(t, text, stored.text([]byte(text)))
+		require.LessOrEqual(t, len(stored), mostTexts)
 	}
 	known := []byte("known")
-	kept.text(known)
-	require.Zero(t, testing.AllocsPerRun(100, func() { kept.text(known) }))
+	stored.text(known)
+	require.Zero(t, testing.AllocsPerRun(100, func() { stored.text(known) }))
 }
 
 func FuzzVerify(f *testing.F) {

@@ -24,7 +24,7 @@ func TestLandingIsWhole(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got.Landing)
 		content := AppendContent(nil, &a)
-		link := string(ring.AppendShown(nil, PurposeClick, content, Shown{Landing: landing}))
+		link := string(ring.AppendShown(nil, PurposeClick, content, Display{Landing: landing}))
 		require.Equal(t, ring.Sign(PurposeClick, a), link)
 		require.LessOrEqual(t, len(link), MaxLen)
 		other, err := ring.Verify(PurposeReport.Only(), ring.Sign(PurposeReport, a), a.IssuedAt())
@@ -49,7 +49,7 @@ func TestReceiptHasWhatWasShown(t *testing.T) {
 	require.NoError(t, err)
 	a := sample()
 	long := strings.Repeat("ä", MaxHeadline)
-	for _, c := range []struct{ headline, landing, said, site string }{
+	for _, c := range []struct{ headline, landing, reply, site string }{
 		{"", "", "", ""},
 		{"Buy this", "https://shop.example/a?b=1#c", "Buy this", "https://shop.example"},
 		{"Buy <b>this</b>", "https://shop.example:8443?b=1", "Buy <b>this</b>", "https://shop.example:8443"},
@@ -61,11 +61,11 @@ func TestReceiptHasWhatWasShown(t *testing.T) {
 		require.Equal(
 			t, text,
 			string(ring.AppendShown(
-				nil, PurposeReceipt, AppendContent(nil, &a), Shown{Headline: c.headline, Landing: c.landing},
+				nil, PurposeReceipt, AppendContent(nil, &a), Display{Headline: c.headline, Landing: c.landing},
 			)),
 		)
 		got, err := ring.Verify(ForReceipt, text, a.IssuedAt())
 		require.NoError(t, err)
-		require.Equal(t, [2]string{c.said, c.site}, [2]string{got.Headline, got.Landing})
+		require.Equal(t, [2]string{c.reply, c.site}, [2]string{got.Headline, got.Landing})
 	}
 }

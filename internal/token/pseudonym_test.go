@@ -15,23 +15,23 @@ import (
 const someDay day.Day = 20_000
 
 func TestSessionsAreOfADayAndAPublisher(t *testing.T) {
-	r, one, other := defaultRing(t), uuid.New(), uuid.New()
-	known := r.Session(one, someDay, "conversation-1")
+	r, first, other := defaultRing(t), uuid.New(), uuid.New()
+	known := r.Session(first, someDay, "conversation-1")
 	require.NotContains(t, known.String(), "conversation-1")
-	require.Equal(t, known, r.Session(one, someDay, "conversation-1"))
+	require.Equal(t, known, r.Session(first, someDay, "conversation-1"))
 	for name, p := range map[string]Pseudonym{
-		"another day":       r.Session(one, someDay+1, "conversation-1"),
+		"another day":       r.Session(first, someDay+1, "conversation-1"),
 		"another publisher": r.Session(other, someDay, "conversation-1"),
-		"another session":   r.Session(one, someDay, "conversation-2"),
-		"another use":       r.Lasting(one, someDay, "conversation-1"),
-		"another key":       ring(t, "k1:"+encoded(2)).Session(one, someDay, "conversation-1"),
+		"another session":   r.Session(first, someDay, "conversation-2"),
+		"another use":       r.Lasting(first, someDay, "conversation-1"),
+		"another key":       ring(t, "k1:"+encoded(2)).Session(first, someDay, "conversation-1"),
 	} {
 		require.NotEqual(t, known, p, name)
 	}
-	require.Zero(t, r.Session(one, someDay, ""))
+	require.Zero(t, r.Session(first, someDay, ""))
 	require.Empty(t, Pseudonym{}.String())
 	for d := range day.Day(9) { // more days than are remembered, back and forth
-		require.Equal(t, r.Session(one, someDay-d, "a"), defaultRing(t).Session(one, someDay-d, "a"))
+		require.Equal(t, r.Session(first, someDay-d, "a"), defaultRing(t).Session(first, someDay-d, "a"))
 	}
 }
 

@@ -46,11 +46,11 @@ func BenchmarkSealCheck(b *testing.B) {
 	seal, err := NewSeal([]Key{key})
 	require.NoError(b, err)
 	record := string(make([]byte, 1200)) // a campaign
-	made := string(seal.Append(nil, []byte(record)))
+	created := string(seal.Append(nil, []byte(record)))
 	now := time.Now()
 	b.ReportAllocs()
 	for b.Loop() {
-		if seal.Check(record, made, now) != nil {
+		if seal.Check(record, created, now) != nil {
 			b.Fatal("does not hold")
 		}
 	}

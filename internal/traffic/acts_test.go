@@ -12,20 +12,20 @@ import (
 )
 
 // shownAct is a number of impressions and acts.
-type shownAct struct{ shown, acts int64 }
+type shownAct struct{ views, acts int64 }
 
 // manyActs judges campaign 0 of a network with the rate of 1 % elsewhere; each young publisher is a
 // family.
 func manyActs(sales bool, elsewhere shownAct, young ...shownAct) (held []byte) {
 	rules := traffic.QuarantineRules{Network: true}
-	all := []traffic.ActCount{{Sales: sales, Impressions: elsewhere.shown, Acts: elsewhere.acts}}
+	all := []traffic.ActCount{{Sales: sales, Impressions: elsewhere.views, Acts: elsewhere.acts}}
 	var counts []traffic.ActCount
 	for n, y := range young {
 		id := uuid.UUID{7, byte(n)}
 		counts = append(counts, traffic.ActCount{
-			DeveloperID: id, OwnerID: id, Sales: sales, Impressions: y.shown, Acts: y.acts,
+			DeveloperID: id, OwnerID: id, Sales: sales, Impressions: y.views, Acts: y.acts,
 		})
-		all[0].Impressions += y.shown
+		all[0].Impressions += y.views
 		all[0].Acts += y.acts
 	}
 	for n := range byte(5) {
@@ -101,9 +101,9 @@ func TestHonestYoungPublishersAreNotHeld(t *testing.T) {
 	held := 0
 	for range 2000 {
 		rate := 0.01 * (0.5 + 1.5*random.Float64())
-		draw := func(shown int, rate float64) (s shownAct) {
-			s.shown = int64(shown)
-			for range shown {
+		draw := func(views int, rate float64) (s shownAct) {
+			s.views = int64(views)
+			for range views {
 				if random.Float64() < rate {
 					s.acts++
 				}

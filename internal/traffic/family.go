@@ -36,9 +36,9 @@ func (r QuarantineRules) Anomalies(date day.Day, days []PublisherDay) []Evidence
 
 // member is one publisher of an owner, or a sum of several.
 type member struct {
-	today  PublisherDay
-	before []PublisherDay
-	shown  odds.Rate // of FewShown only: the shown ads of the sold ones
+	today    PublisherDay
+	before   []PublisherDay
+	showRate odds.Rate // of FewShown only: the shown ads of the sold ones
 }
 
 func split(date day.Day, days []PublisherDay) (members []member) {

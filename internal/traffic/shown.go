@@ -16,7 +16,7 @@ type ShownAds struct {
 	DeveloperID, OwnerID uuid.UUID // as of a [PublisherDay]
 	Method               string    // [MethodREST] or [MethodMCP]
 	Sold                 int64     // until an hour ago, so that they could be shown
-	Shown                int64     // counted impressions
+	Counted              int64     // counted impressions
 }
 
 func (a *ShownAds) family() uuid.UUID { return cmp.Or(a.OwnerID, a.DeveloperID) }
@@ -35,11 +35,11 @@ func (r QuarantineRules) FewShown(date day.Day, ads []ShownAds) (found []Evidenc
 	})
 	held := make(map[uuid.UUID]bool)
 	for _, method := range [...]string{MethodREST, MethodMCP} {
-		shown := measure{
+		measured := measure{
 			under: QuarantineShown, since: date, note: "ads shown of %.0f sold (" + method + ")",
-			least: float64(max(1, r.MinEvents)), rate: func(m *member) odds.Rate { return m.shown },
+			least: float64(max(1, r.MinEvents)), rate: func(m *member) odds.Rate { return m.showRate },
 		}
-		for _, e := range shown.compare(sellers(date, method, ads)) {
+		for _, e := range measured.compare(sellers(date, method, ads)) {
 			if !held[e.Today.DeveloperID] {
 				held[e.Today.DeveloperID] = true
 				found = append(found, e)
@@ -62,8 +62,8 @@ func sellers(date day.Day, method string, ads []ShownAds) (families [][]member) 
 		}
 		n := len(families) - 1
 		families[n] = append(families[n], member{
-			today: PublisherDay{DeveloperID: a.DeveloperID, OwnerID: a.OwnerID, Day: date},
-			shown: odds.Rate{Events: float64(min(a.Shown, a.Sold)), Of: float64(a.Sold)},
+			today:    PublisherDay{DeveloperID: a.DeveloperID, OwnerID: a.OwnerID, Day: date},
+			showRate: odds.Rate{Events: float64(min(a.Counted, a.Sold)), Of: float64(a.Sold)},
 		})
 	}
 	return families

@@ -10,8 +10,8 @@ import (
 )
 
 // seller returns the ads of a publisher; family 0 is none.
-func seller(n, family byte, method string, sold, shown int64) traffic.ShownAds {
-	a := traffic.ShownAds{DeveloperID: uuid.UUID{1, family, n}, Method: method, Sold: sold, Shown: shown}
+func seller(n, family byte, method string, sold, views int64) traffic.ShownAds {
+	a := traffic.ShownAds{DeveloperID: uuid.UUID{1, family, n}, Method: method, Sold: sold, Counted: views}
 	if family != 0 && n != 0 {
 		a.OwnerID = uuid.UUID{1, family, 0}
 	}
@@ -28,9 +28,9 @@ func sellers(n byte, method string, share int64) (ads []traffic.ShownAds) {
 
 func TestShownAdsAreComparedWithTheNetwork(t *testing.T) {
 	type ads = []traffic.ShownAds
-	ring := func(n byte, sold, shown int64) (list ads) {
+	ring := func(n byte, sold, views int64) (list ads) {
 		for i := range n {
-			list = append(list, seller(i, 7, traffic.MethodREST, sold, shown))
+			list = append(list, seller(i, 7, traffic.MethodREST, sold, views))
 		}
 		return list
 	}

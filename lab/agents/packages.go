@@ -172,11 +172,11 @@ func browserLines(corpus string) func(string, []byte) (map[sender][]string, erro
 		}
 		var list []browser
 		for line := range strings.Lines(string(text)) {
-			var one browser
-			if err := json.Unmarshal([]byte(line), &one); err != nil {
+			var first browser
+			if err := json.Unmarshal([]byte(line), &first); err != nil {
 				return nil, err
 			}
-			list = append(list, one)
+			list = append(list, first)
 		}
 		return collect(common, list), nil
 	}
@@ -184,8 +184,8 @@ func browserLines(corpus string) func(string, []byte) (map[sender][]string, erro
 
 func collect(of sender, list []browser) map[sender][]string {
 	all := make(map[sender][]string)
-	for _, one := range list {
-		all[of] = append(all[of], one.Camel+one.Plain)
+	for _, item := range list {
+		all[of] = append(all[of], item.Camel+item.Plain)
 	}
 	return all
 }
@@ -218,13 +218,13 @@ func fixtures(file string, text []byte) (map[sender][]string, error) {
 		return nil, err
 	}
 	all := make(map[sender][]string)
-	for _, one := range list {
+	for _, item := range list {
 		of := person
-		client, _ := one.Client.(map[string]any)
+		client, _ := item.Client.(map[string]any)
 		if path.Base(file) == "bots.yml" || client["type"] == "library" {
 			of = robot
 		}
-		all[of] = append(all[of], one.Agent)
+		all[of] = append(all[of], item.Agent)
 	}
 	return all, nil
 }
@@ -251,9 +251,9 @@ func testsets(file string, text []byte) (map[sender][]string, error) {
 		return nil, err
 	}
 	all := make(map[sender][]string)
-	for _, one := range list {
-		if one.Category == "crawler" {
-			all[robot] = append(all[robot], one.Target)
+	for _, item := range list {
+		if item.Category == "crawler" {
+			all[robot] = append(all[robot], item.Target)
 		}
 	}
 	return all, nil

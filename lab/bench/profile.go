@@ -18,11 +18,11 @@ func (s *session) profiled(of sampler) sampler {
 	return func(ctx context.Context) (sample, error) {
 		failed := make(chan error, 1)
 		go func() { failed <- s.profile(ctx, max(time.Second, s.cfg.Sample-time.Second)) }()
-		one, err := of(ctx)
+		result, err := of(ctx)
 		if problem := <-failed; err == nil {
 			err = problem
 		}
-		return one, err
+		return result, err
 	}
 }
 

@@ -26,12 +26,12 @@ import (
 func (s *session) compare(ctx context.Context, ours, baseline traffic) (result, error) {
 	var mine, theirs map[string]float64
 	at := func(t traffic, cost *map[string]float64) sampler {
-		return func(ctx context.Context) (one sample, err error) {
+		return func(ctx context.Context) (measured sample, err error) {
 			counted := s.begin()
 			m, err := t.peak(ctx, s.cfg.Sample)
-			*cost, one.stolen = counted.end(m.count)
-			one.rate, one.cpu = m.perSecond, total(*cost, generator)
-			return one, err
+			*cost, measured.stolen = counted.end(m.count)
+			measured.rate, measured.cpu = m.perSecond, total(*cost, generator)
+			return measured, err
 		}
 	}
 	r, err := s.alternate(ctx, s.profiled(at(ours, &mine)), at(baseline, &theirs))
@@ -96,7 +96,7 @@ const perBatch = 100
 // take another code path.
 func (t *site) sample() token.Auction {
 	a := anAuction()
-	a.CampaignID = t.shown
+	a.CampaignID = t.copied
 	return a
 }
 

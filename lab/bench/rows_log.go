@@ -189,12 +189,12 @@ func (p *pipeline) client(more ...kgo.Opt) (*kgo.Client, error) {
 
 // sample ends a stretch of n processed units. If components or the baseline run in this process,
 // its processor time belongs to the side.
-func (w *stretch) sample(n float64, without ...string) (one sample) {
-	one.rate = n / time.Since(w.began).Seconds()
+func (w *stretch) sample(n float64, without ...string) (result sample) {
+	result.rate = n / time.Since(w.began).Seconds()
 	var cost map[string]float64
-	cost, one.stolen = w.end(n)
-	one.cpu = total(cost, without...)
-	return one
+	cost, result.stolen = w.end(n)
+	result.cpu = total(cost, without...)
+	return result
 }
 
 // tidy runs the garbage collector before a sample, so that the sample does not include the cost of
@@ -238,8 +238,8 @@ func (m *meter) wait(ctx context.Context, running <-chan error) (sample, error) 
 	limit := time.NewTimer(5 * time.Minute)
 	defer limit.Stop()
 	select {
-	case one := <-m.ended:
-		return one, nil
+	case result := <-m.ended:
+		return result, nil
 	case err := <-running:
 		return sample{}, fmt.Errorf("the component ended: %w", err)
 	case <-limit.C:
@@ -279,7 +279,7 @@ func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Co
 	working, cancel := context.WithCancel(ctx)
 	running := make(chan error, 1)
 	go func() { running <- run(working) }()
-	one, err := m.wait(ctx, running)
+	result, err := m.wait(ctx, running)
 	cancel()
 	if err == nil {
 		err = <-running
@@ -287,7 +287,7 @@ func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Co
 	leave, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer stop()
 	group.Close(leave)
-	return one, err
+	return result, err
 }
 
 // settleAll settles the records on the log and measures the settlement.
@@ -554,9 +554,9 @@ func producing(ctx context.Context, s *session) (r result, err error) {
 	ours := func(ctx context.Context) (sample, error) {
 		counted := s.begin()
 		m, err := batches.peak(ctx, s.cfg.Sample)
-		one := counted.sample(m.count*perBatch, generator)
-		one.rate = m.perSecond * perBatch
-		return one, err
+		measured := counted.sample(m.count*perBatch, generator)
+		measured.rate = m.perSecond * perBatch
+		return measured, err
 	}
 	bare := func(ctx context.Context) (sample, error) { return p.bareProduce(ctx, s.cfg.Sample) }
 	if r, err = s.alternate(ctx, ours, bare); err != nil {
@@ -617,9 +617,9 @@ func (p *pipeline) bareProduce(ctx context.Context, d time.Duration) (sample, er
 	if err := client.Flush(ctx); err != nil {
 		return sample{}, err
 	}
-	one := counted.sample(float64(acked.Load()))
+	result := counted.sample(float64(acked.Load()))
 	if err := failed.Load(); err != nil {
 		return sample{}, *err
 	}
-	return one, p.dropTopic(ctx, client, topic)
+	return result, p.dropTopic(ctx, client, topic)
 }

@@ -19,7 +19,7 @@ var (
 // goBenchmark measures operations per second of one benchmark on one core. The check for stolen
 // time includes the build of the package.
 func (s *session) goBenchmark(pkg, name string) sampler {
-	return func(ctx context.Context) (one sample, err error) {
+	return func(ctx context.Context) (result sample, err error) {
 		length := "1s"
 		if s.cfg.Smoke {
 			length = "20x"
@@ -29,16 +29,16 @@ func (s *session) goBenchmark(pkg, name string) sampler {
 			ctx, "go", "test", pkg, "-run", "^$", "-bench", name, "-benchtime", length, "-cpu", "1",
 		).CombinedOutput()
 		if err != nil {
-			return one, fmt.Errorf("%s: %w: %s", name, err, out)
+			return result, fmt.Errorf("%s: %w: %s", name, err, out)
 		}
-		_, one.stolen = counted.end(1)
+		_, result.stolen = counted.end(1)
 		took, err := figure(perOperation, out)
 		if err != nil {
-			return one, err
+			return result, err
 		}
 		used, err := figure(cpuPerOperation, out)
-		one.rate, one.cpu = 1e9/took, used/1000
-		return one, err
+		result.rate, result.cpu = 1e9/took, used/1000
+		return result, err
 	}
 }
 

@@ -123,11 +123,11 @@ func small(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	r.parts = map[string]float64{}
-	for name, one := range map[string]calm{
+	for name, item := range map[string]calm{
 		"ad_request": ad, "ad_request_gin": adGin, "beacon": beacon, "beacon_gin": beaconGin,
 	} {
-		r.parts[name+"_p50"], r.parts[name+"_p99"] = milliseconds(one.p50), milliseconds(one.p99)
-		r.stolen = max(r.stolen, one.stolen)
+		r.parts[name+"_p50"], r.parts[name+"_p99"] = milliseconds(item.p50), milliseconds(item.p99)
+		r.stolen = max(r.stolen, item.stolen)
 	}
 	r.ours, r.baseline = r.parts["ad_request_p99"], r.parts["ad_request_gin_p99"]
 	r.p50, r.p99 = ad.p50, ad.p99
@@ -164,20 +164,20 @@ func (s *session) beside(ctx context.Context, ours traffic, method, path string)
 	return mine, theirs, err
 }
 
-func (s *session) single(ctx context.Context, t traffic) (one calm, err error) {
+func (s *session) single(ctx context.Context, t traffic) (first calm, err error) {
 	if _, err := t.open(ctx, smallRate, s.cfg.Sample/2); err != nil { // connections, caches
-		return one, err
+		return first, err
 	}
 	patience := patience{noisy: s.cfg.Smoke}
 	for {
 		counted := s.begin()
-		if one.measured, err = t.open(ctx, smallRate, 3*s.cfg.Sample); err != nil {
-			return one, err
+		if first.measured, err = t.open(ctx, smallRate, 3*s.cfg.Sample); err != nil {
+			return first, err
 		}
-		cost, stolen := counted.end(one.count)
-		one.cpu, one.stolen = total(cost, generator), stolen
+		cost, stolen := counted.end(first.count)
+		first.cpu, first.stolen = total(cost, generator), stolen
 		if !patience.again(stolen) {
-			return one, nil
+			return first, nil
 		}
 		s.say("%.0f %% of the time was stolen; repeating it (%d of %d)", 100*stolen, patience.repeats, mostRepeats)
 	}

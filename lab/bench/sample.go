@@ -125,16 +125,16 @@ func medianRound(rounds []round) round {
 func (s *session) repeat(ctx context.Context, ours func(context.Context) (float64, error)) (r result, err error) {
 	var all []float64
 	for round := range s.cfg.Samples {
-		one, err := s.quietly(ctx, func(ctx context.Context) (r result, err error) {
+		first, err := s.quietly(ctx, func(ctx context.Context) (r result, err error) {
 			r.ours, err = ours(ctx)
 			return r, err
 		})
 		if err != nil {
 			return r, err
 		}
-		s.say("%d of %d: %s, stolen %.0f %%", round+1, s.cfg.Samples, number(one.ours), 100*one.stolen)
-		all = append(all, one.ours)
-		r.stolen = max(r.stolen, one.stolen)
+		s.say("%d of %d: %s, stolen %.0f %%", round+1, s.cfg.Samples, number(first.ours), 100*first.stolen)
+		all = append(all, first.ours)
+		r.stolen = max(r.stolen, first.stolen)
 	}
 	r.ours = median(all)
 	return r, nil

@@ -43,7 +43,7 @@ type site struct {
 	publisherKeys           [publishers]string
 	seatKey                 string
 
-	shown uuid.UUID // the campaign from which the others are copied, and of the beacons
+	copied uuid.UUID // the campaign from which the others are copied, and of the beacons
 }
 
 // publishers share the ads of a row, which none of them shows, so that none holds its part of a
@@ -333,7 +333,7 @@ func (t *site) populate(ctx context.Context, n *node) error {
 			return err
 		}
 	}
-	if t.shown, err = uuid.Parse(id); err != nil {
+	if t.copied, err = uuid.Parse(id); err != nil {
 		return err
 	}
 	if err := t.copies(ctx, id); err != nil {

@@ -50,16 +50,16 @@ func TestSuspendAndRestore(t *testing.T) {
 func TestAppeal(t *testing.T) {
 	w := shared
 	email := fmt.Sprintf("appeals-%d@shop.example", time.Now().UnixNano())
-	made := struct{ User struct{ ID string } }{}
+	created := struct{ User struct{ ID string } }{}
 	require.NoError(
 		t,
 		json.Unmarshal(
 			w.post(t, "", "/api/auth/register", map[string]any{"email": email, "password": "some words with spaces"}),
-			&made,
+			&created,
 		),
 	)
 	boss, _ := w.login(t, "admin")
-	w.post(t, boss, "/api/admin/users/"+made.User.ID+"/suspend", map[string]any{"reason": "Cards that were not yours."})
+	w.post(t, boss, "/api/admin/users/"+created.User.ID+"/suspend", map[string]any{"reason": "Cards that were not yours."})
 	tab := w.tab(t, "", desk)
 	require.NoError(t, tab.Open(w.base+"/console/campaigns"))
 	require.NoError(
@@ -303,12 +303,12 @@ func TestNetworkShowsTheAPIsNumbers(t *testing.T) {
 	w := shared
 	boss, _ := w.login(t, "admin")
 	today := time.Now().UTC().Format(time.DateOnly)
-	var asked struct{ Requests int64 }
-	w.get(t, boss, "/api/admin/requests?since="+today, &asked)
-	require.Positive(t, asked.Requests)
+	var requests struct{ Requests int64 }
+	w.get(t, boss, "/api/admin/requests?since="+today, &requests)
+	require.Positive(t, requests.Requests)
 	tab := w.tab(t, "admin", desk)
 	require.NoError(t, tab.Open(w.base+"/console/network"))
-	shown := func(name string) (n int64) {
+	visible := func(name string) (n int64) {
 		var text string
 		require.NoError(
 			t,
@@ -322,11 +322,11 @@ func TestNetworkShowsTheAPIsNumbers(t *testing.T) {
 		return n
 	}
 	// Other tests ask for ads meanwhile: never fewer than before.
-	require.GreaterOrEqual(t, shown("requests"), asked.Requests)
+	require.GreaterOrEqual(t, visible("requests"), requests.Requests)
 	var stats struct{ Impressions int64 }
 	w.get(t, boss, "/api/stats?type=overview&since="+today, &stats)
 	require.Positive(t, stats.Impressions)
-	require.GreaterOrEqual(t, stats.Impressions, shown("impressions"))
+	require.GreaterOrEqual(t, stats.Impressions, visible("impressions"))
 	require.Empty(t, tab.Problems())
 }
 

@@ -98,9 +98,9 @@ func (w *world) named(t *testing.T, name, word string) {
 	t.Helper()
 	token, id := w.registered(t, "named")
 	boss, _ := w.login(t, "admin")
-	said, err := json.Marshal(map[string]any{"company": name})
+	reply, err := json.Marshal(map[string]any{"company": name})
 	require.NoError(t, err)
-	w.send(t, http.MethodPatch, token, "/api/account/profile", bytes.NewReader(said))
+	w.send(t, http.MethodPatch, token, "/api/account/profile", bytes.NewReader(reply))
 	w.post(t, boss, "/api/admin/users/"+id+"/name", map[string]any{"name": name, "decision": "approved"})
 	w.post(t, token, "/api/campaigns", map[string]any{
 		"advertiser_id": id, "headline": "Lessons in " + word, "subtext": "For beginners, with a coach.",

@@ -37,8 +37,8 @@ func rests[T any](t *testing.T, api func() T, page func(T)) T {
 func (a answer) groups(field, key string) map[string]answer {
 	found := map[string]answer{}
 	list, _ := a[field].([]any)
-	for _, one := range list {
-		row := answer(one.(map[string]any))
+	for _, item := range list {
+		row := answer(item.(map[string]any))
 		found[fmt.Sprint(row[key])] = row
 	}
 	return found
@@ -273,7 +273,7 @@ func (w *world) breakdownsShowTheAPIs(t *testing.T, owner, publisher party, sql 
 				)),
 			)
 			if sql != nil {
-				inStore = sql.asked(publisher.developer, by)
+				inStore = sql.requests(publisher.developer, by)
 			}
 		})
 		matches(
@@ -284,14 +284,14 @@ func (w *world) breakdownsShowTheAPIs(t *testing.T, owner, publisher party, sql 
 			},
 		)
 		if sql != nil {
-			asked := map[string][2]int64{}
+			requests := map[string][2]int64{}
 			for key, row := range want {
 				if row["requests"] == nil {
 					continue
 				}
-				asked[key] = [2]int64{row.number(t, "requests").Num().Int64(), row.number(t, "filled").Num().Int64()}
+				requests[key] = [2]int64{row.number(t, "requests").Num().Int64(), row.number(t, "filled").Num().Int64()}
 			}
-			require.Equal(t, inStore, asked, "the requests by %s", by)
+			require.Equal(t, inStore, requests, "the requests by %s", by)
 		}
 	}
 }

@@ -72,13 +72,13 @@ func begin(ctx context.Context) (*world, error) {
 		},
 	)
 	w := &world{}
-	said := make([]byte, 4096)
+	reply := make([]byte, 4096)
 	for w.base == "" {
-		n, err := r.Read(said)
+		n, err := r.Read(reply)
 		if err != nil {
 			return nil, err
 		}
-		w.base = address.FindString(string(said[:n]))
+		w.base = address.FindString(string(reply[:n]))
 	}
 	go func() { _, _ = io.Copy(io.Discard, r) }()
 	if err := browser.Traffic(ctx, w.base, 60); err != nil {
@@ -409,17 +409,17 @@ func TestZoneOfTimes(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "publisher", desk)
 	require.NoError(t, tab.Do(emulation.SetTimezoneOverride("America/New_York")))
-	shown := func() (text string) {
+	visible := func() (text string) {
 		t.Helper()
 		require.NoError(t, tab.Open(w.base+"/console/security"))
 		require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('main tbody tr').innerText`, &text)))
 		return text
 	}
-	require.Contains(t, shown(), "UTC")
+	require.Contains(t, visible(), "UTC")
 	require.NoError(t, tab.Do(chromedp.Click(`.account summary`, chromedp.ByQuery)))
 	write(t, tab, `select[name=zone]`, "local")
 	require.NoError(t, tab.Await(`/E[SD]T/.test(document.querySelector('main tbody tr').innerText)`), "at once")
-	text := shown()
+	text := visible()
 	require.Regexp(t, `E[SD]T`, text, "after a reload")
 	require.NotContains(t, text, "UTC")
 	require.NoError(t, tab.Open(w.base+"/console/overview"))
@@ -583,14 +583,14 @@ func TestSignOut(t *testing.T) {
 // A copied session is worth nothing once its owner has ended it: here from a second browser.
 func TestSessionsEnd(t *testing.T) {
 	w := shared
-	one, two := w.tab(t, "publisher", desk), w.tab(t, "publisher", desk)
+	first, two := w.tab(t, "publisher", desk), w.tab(t, "publisher", desk)
 	require.NoError(t, two.Open(w.base+"/console/security"))
 	require.NoError(t, two.Await(`document.querySelectorAll('tbody tr').length > 1`))
 	require.NoError(t, two.Do(chromedp.Click(`[data-act="end-others"]`, chromedp.ByQuery)))
 	require.NoError(t, two.Await(`document.querySelectorAll('tbody tr').length === 1`))
 	time.Sleep(2 * time.Second)
-	require.NoError(t, one.Open(w.base+"/console/keys"))
-	require.NoError(t, one.Await(`document.body.innerText.includes('Sign in to see this page')`))
+	require.NoError(t, first.Open(w.base+"/console/keys"))
+	require.NoError(t, first.Await(`document.body.innerText.includes('Sign in to see this page')`))
 	require.Empty(t, two.Problems())
 }
 

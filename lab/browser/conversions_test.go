@@ -31,10 +31,10 @@ func TestConversionTypesAreShown(t *testing.T) {
 			w.post(t, publisher, "/api/keys", map[string]any{"kind": "publisher", "name": "conversions"}), &key,
 		),
 	)
-	var shown []string
+	var displayed []string
 	for _, c := range mine.Campaigns[:min(6, len(mine.Campaigns))] {
-		if click := w.shown(t, key.Key, c.Headline+" "+c.Subtext); click != "" {
-			shown = append(shown, click)
+		if click := w.displayed(t, key.Key, c.Headline+" "+c.Subtext); click != "" {
+			displayed = append(displayed, click)
 		}
 	}
 	time.Sleep(3 * time.Second) // a person reads before the click, else it is invalid traffic
@@ -45,7 +45,7 @@ func TestConversionTypesAreShown(t *testing.T) {
 			w.post(t, token, "/api/keys", map[string]any{"kind": "conversion", "name": "conversions"}), &reports,
 		),
 	)
-	for _, click := range shown {
+	for _, click := range displayed {
 		if id := w.clicked(t, token, click); id != "" {
 			w.post(
 				t, reports.Key, "/api/track",
@@ -92,8 +92,8 @@ func TestConversionTypesAreShown(t *testing.T) {
 	require.Empty(t, tab.Problems())
 }
 
-// shown asks for an ad, shows it, and gives its link; empty without an ad.
-func (w *world) shown(t *testing.T, key, context string) string {
+// displayed asks for an ad, shows it, and gives its link; empty without an ad.
+func (w *world) displayed(t *testing.T, key, context string) string {
 	t.Helper()
 	var ad struct {
 		Ad *struct {
@@ -125,9 +125,9 @@ func (w *world) clicked(t *testing.T, token, address string) string {
 	landing, err := url.Parse(reply.Header.Get("Location"))
 	require.NoError(t, err)
 	id := landing.Query().Get("adnet_click")
-	var said struct{ Accepted bool }
-	if id == "" || json.Unmarshal(w.post(t, token, "/api/track/check", map[string]any{"click_id": id}), &said) != nil ||
-		!said.Accepted {
+	var text struct{ Accepted bool }
+	if id == "" || json.Unmarshal(w.post(t, token, "/api/track/check", map[string]any{"click_id": id}), &text) != nil ||
+		!text.Accepted {
 		return ""
 	}
 	return id

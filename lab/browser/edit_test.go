@@ -23,7 +23,7 @@ func newEdited(t *testing.T) edited {
 	t.Helper()
 	w := shared
 	token, owner := w.login(t, "advertiser")
-	var made struct{ Campaign struct{ ID string } }
+	var created struct{ Campaign struct{ ID string } }
 	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/campaigns", map[string]any{
 		"advertiser_id": owner, "headline": "Saddles for long tours", "cta_url": "https://saddle.shop.example/",
 		"target_intent_tokens": []string{"saddle, leather", "tour; long", "C, the language"},
@@ -32,8 +32,8 @@ func newEdited(t *testing.T) edited {
 		"target_regions": []string{"US", "DE-BY"}, "target_languages": []string{"en", "pt-BR"},
 		"categories": []string{"IAB19", "IAB1"}, "daily_budget": 20.123456,
 		"start_at": "2026-01-01T10:00:07Z", "sensitive_contexts": []string{"health", "grief"},
-	}), &made))
-	return edited{t, w.tab(t, "advertiser", desk), token, made.Campaign.ID}
+	}), &created))
+	return edited{t, w.tab(t, "advertiser", desk), token, created.Campaign.ID}
 }
 
 // open opens the form and records what it sends.

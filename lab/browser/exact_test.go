@@ -61,9 +61,9 @@ func TestAmountsAreExact(t *testing.T) {
 	var id string
 	require.NoError(t, tab.Do(chromedp.Evaluate(`location.pathname.split('/').pop()`, &id)))
 	token, _ := w.login(t, "advertiser")
-	kept := string(w.send(t, "GET", token, "/api/campaigns/"+id, nil))
-	require.Contains(t, kept, `"bid_amount":0.123457`)
-	require.Contains(t, kept, `"total_budget":9999999.999999`)
+	stored := string(w.send(t, "GET", token, "/api/campaigns/"+id, nil))
+	require.Contains(t, stored, `"bid_amount":0.123457`)
+	require.Contains(t, stored, `"total_budget":9999999.999999`)
 
 	// Beyond 2^53 micro-USD: the API refuses it, but what it refuses is what was typed.
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+id+"/edit"))

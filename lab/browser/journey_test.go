@@ -53,13 +53,13 @@ func verifying(t *testing.T) (w *world, links <-chan string) {
 		}
 	}()
 	w = &world{browser: shared.browser, axe: shared.axe}
-	said := bufio.NewReader(r)
+	reply := bufio.NewReader(r)
 	for w.base == "" {
-		line, err := said.ReadString('\n')
+		line, err := reply.ReadString('\n')
 		require.NoError(t, err)
 		w.base = address.FindString(line)
 	}
-	go func() { _, _ = io.Copy(io.Discard, said) }()
+	go func() { _, _ = io.Copy(io.Discard, reply) }()
 	return w, found
 }
 
@@ -156,7 +156,7 @@ func TestFullJourney(t *testing.T) {
 	require.True(t, strings.HasPrefix(key, "pub_live_"), key)
 
 	time.Sleep(2500 * time.Millisecond) // nodes learn of the campaign within two seconds
-	var asked struct {
+	var requests struct {
 		Ad *struct {
 			Headline   string
 			Impression string `json:"impression_url"`
@@ -168,12 +168,12 @@ func TestFullJourney(t *testing.T) {
 			w.post(
 				t, key, "/v1/ad-request",
 				map[string]any{"context": "zymurgy: how long does fermentation take?", "placement": "welcome"},
-			), &asked,
+			), &requests,
 		),
 	)
-	require.NotNil(t, asked.Ad)
-	require.Contains(t, asked.Ad.Headline, "zymurgy")
-	seen, err := http.NewRequestWithContext(t.Context(), http.MethodGet, asked.Ad.Impression, nil)
+	require.NotNil(t, requests.Ad)
+	require.Contains(t, requests.Ad.Headline, "zymurgy")
+	seen, err := http.NewRequestWithContext(t.Context(), http.MethodGet, requests.Ad.Impression, nil)
 	require.NoError(t, err)
 	seen.Header.Set("User-Agent", browser.Agent)
 	reply, err := http.DefaultClient.Do(seen)

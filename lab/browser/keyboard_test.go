@@ -176,8 +176,8 @@ func (k keys) opens(path string) {
 	k.sees(`!document.querySelector('main.page') || document.activeElement !== document.body`)
 }
 
-// asked fills the question that an act asks, with words where it wants some.
-func (k keys) asked(text string) {
+// requests fills the question that an act asks, with words where it wants some.
+func (k keys) requests(text string) {
 	k.t.Helper()
 	k.sees(`!!document.querySelector('dialog[open] [data-form=ask]')`)
 	if text != "" {
@@ -626,24 +626,24 @@ func reportsAd(k keys) {
 }
 
 func decidesReport(k keys) {
-	said := `document.body.innerText.includes('It says nothing of keyboards.')`
+	reply := `document.body.innerText.includes('It says nothing of keyboards.')`
 	k.opens("/console/reports")
-	k.sees(said)
+	k.sees(reply)
 	k.enter(`[data-act=remove]`)
 	k.trapped(`[data-act=remove]`)
 	for range 3 { // other tests' may be before it
 		var there bool
-		require.NoError(k.t, k.tab.Do(chromedp.Evaluate(said, &there)))
+		require.NoError(k.t, k.tab.Do(chromedp.Evaluate(reply, &there)))
 		if !there {
 			break
 		}
 		k.opens("/console/reports")
 		k.enter(`[data-act=keep]`)
-		k.asked("It need not.")
+		k.requests("It need not.")
 		k.holds()
 		k.opens("/console/reports")
 	}
-	k.sees(`!` + said)
+	k.sees(`!` + reply)
 }
 
 func suspends(k keys) {
@@ -656,11 +656,11 @@ func suspends(k keys) {
 	k.enter(`[data-act=suspend]`)
 	k.trapped(`[data-act=suspend]`)
 	k.press(kb.Enter)
-	k.asked("A test suspends.")
+	k.requests("A test suspends.")
 	k.sees(`!!document.querySelector('[data-act=restore]')`)
 	k.at(`[data-act=restore]`)
 	k.press(kb.Enter)
-	k.asked("A test restores.")
+	k.requests("A test restores.")
 	k.sees(`!!document.querySelector('[data-act=suspend]')`)
 	k.holds()
 	k.to(`[data-act=role]`)
@@ -675,12 +675,12 @@ func approvesName(k keys) {
 	k.enter(`[data-act=name-approve]`)
 	k.to(`dialog input[name=checked]`)
 	k.press(" ")
-	k.asked("")
+	k.requests("")
 	k.sees(`document.querySelector('tbody').innerText.includes('Verified')`)
 	k.holds()
 	k.back(`[data-act=name-reject]`)
 	k.press(kb.Enter)
-	k.asked("A test rejects.")
+	k.requests("A test rejects.")
 	k.sees(`!document.querySelector('tbody').innerText.includes('Keys and Locks')`)
 	k.holds()
 }
@@ -717,7 +717,7 @@ func decidesCase(k keys) {
 			k.t, k.tab.Do(chromedp.Evaluate(`document.querySelectorAll('[data-act=release]').length`, &open)),
 		)
 		k.enter(`[data-act=` + act + `]`)
-		k.asked("A test decides.")
+		k.requests("A test decides.")
 		k.sees(fmt.Sprintf(`document.querySelectorAll('[data-act=release]').length === %d`, open-1))
 		k.holds()
 	}
@@ -728,15 +728,15 @@ func decidesCase(k keys) {
 
 func answersAppeal(k keys) {
 	const email = "appeals-by-keyboard@shop.example"
-	var made struct{ User struct{ ID string } }
+	var created struct{ User struct{ ID string } }
 	require.NoError(
 		k.t,
 		json.Unmarshal(
-			k.w.post(k.t, "", "/api/auth/register", map[string]any{"email": email, "password": passphrase}), &made,
+			k.w.post(k.t, "", "/api/auth/register", map[string]any{"email": email, "password": passphrase}), &created,
 		),
 	)
 	boss, _ := k.w.login(k.t, "admin")
-	k.w.post(k.t, boss, "/api/admin/users/"+made.User.ID+"/suspend", map[string]any{"reason": "A test suspends."})
+	k.w.post(k.t, boss, "/api/admin/users/"+created.User.ID+"/suspend", map[string]any{"reason": "A test suspends."})
 	tab := k.w.tab(k.t, "", desk)
 	own := keys{k.t, k.w, tab}
 	own.opens("/console/decisions")
@@ -745,13 +745,13 @@ func answersAppeal(k keys) {
 	own.enter(`[data-act=appeal]`)
 	own.trapped(`[data-act=appeal]`)
 	own.press(kb.Enter)
-	own.asked("It was a keyboard.")
+	own.requests("It was a keyboard.")
 	own.sees(`document.body.innerText.includes('Waits for an administrator')`)
 	own.holds()
 	k.opens("/console/appeals")
 	k.sees(`document.body.innerText.includes('It was a keyboard.')`)
 	k.enter(`[data-act=uphold]`)
-	k.asked("It was none.")
+	k.requests("It was none.")
 	k.holds()
 }
 
@@ -807,13 +807,13 @@ func (w *world) ad(t *testing.T) shownAd {
 	require.NoError(
 		t, json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "an ad"}), &key),
 	)
-	var asked struct{ Ad shownAd }
+	var requests struct{ Ad shownAd }
 	require.NoError(
 		t,
 		json.Unmarshal(
-			w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": "chess openings for beginners"}), &asked,
+			w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": "chess openings for beginners"}), &requests,
 		),
 	)
-	require.NotEmpty(t, asked.Ad.Receipt)
-	return asked.Ad
+	require.NotEmpty(t, requests.Ad.Receipt)
+	return requests.Ad
 }

@@ -31,7 +31,7 @@ func TestBrowserKeysOfTheConsole(t *testing.T) {
 		`textarea[name=origins]`, "https://app.example.com\n"+origin, chromedp.ByQuery,
 	),
 		chromedp.Click(`.card form button.primary`, chromedp.ByQuery)))
-	shown := func() (lines string) {
+	visible := func() (lines string) {
 		t.Helper()
 		require.NoError(t, tab.Await(`!!document.querySelector('dialog[open] .code + h3 + .code')`))
 		require.NoError(
@@ -41,7 +41,7 @@ func TestBrowserKeysOfTheConsole(t *testing.T) {
 		require.Regexp(t, `/sdk/adnet\.[0-9a-f]{16}\.js"\s+integrity="sha384-[^"]{64}"`, lines)
 		return lines
 	}
-	first := shown()
+	first := visible()
 	for _, v := range []browser.View{desk, phone, {Width: phone.Width, Height: phone.Height, Dark: true}} {
 		require.NoError(t, tab.Look(v))
 		w.examine(t, tab, v)
@@ -67,7 +67,7 @@ func TestBrowserKeysOfTheConsole(t *testing.T) {
 			`document.querySelector('select[name=grace]').dispatchEvent(new Event('change', {bubbles: true}))`, nil,
 		),
 		chromedp.Click(`dialog[open] button.primary`, chromedp.ByQuery)))
-	second := shown()
+	second := visible()
 	require.NotEqual(t, first, second)
 	require.NoError(t, tab.Do(chromedp.Click(`dialog[open] button.primary`, chromedp.ByQuery)))
 	require.NoError(
@@ -92,7 +92,7 @@ func TestBrowserKeysOfTheConsole(t *testing.T) {
 	reader := w.reader(t, origin+"/")
 	reader.Expect(`/v1/ad-request`) // which a key that does not exist allows no page
 	require.NoError(t, reader.Await(`seen.said.length > 0`))
-	require.Equal(t, []string{"empty error"}, noted(t, reader).Said)
+	require.Equal(t, []string{"empty error"}, noted(t, reader).Phrases)
 }
 
 // The page of snippets names the key that fits each way, and says when a request was seen.

@@ -38,11 +38,11 @@ func deadLetters(t *testing.T, w *world, admin person, log *kgo.Client, topic st
 	by := keys{t, w, tab}
 	by.enter(row + ` [data-act=read]`)
 	require.NoError(t, tab.Await(`!!document.querySelector('[data-act=replay]')`))
-	var shown string
-	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('main').innerText`, &shown)))
-	require.Contains(t, shown, text, "what it holds is text")
+	var link string
+	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('main').innerText`, &link)))
+	require.Contains(t, link, text, "what it holds is text")
 	require.Contains(
-		t, strings.ReplaceAll(strings.ReplaceAll(shown, "\n", ""), " ", ""), hex.EncodeToString(auction[:]),
+		t, strings.ReplaceAll(strings.ReplaceAll(link, "\n", ""), " ", ""), hex.EncodeToString(auction[:]),
 		"its bytes",
 	)
 	for _, v := range walks()[0].views {

@@ -155,15 +155,15 @@ func TestCopyAndDates(t *testing.T) {
 func TestAnAuctionExplained(t *testing.T) {
 	w := shared
 	token, _ := w.login(t, "publisher")
-	var made struct{ Key string }
+	var created struct{ Key string }
 	require.NoError(
 		t,
-		json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "explained"}), &made),
+		json.Unmarshal(w.post(t, token, "/api/keys", map[string]any{"kind": "publisher", "name": "explained"}), &created),
 	)
 	type sold struct {
 		AuctionID string `json:"auction_id"`
 	}
-	var asked struct {
+	var requests struct {
 		sold
 		Ad sold
 	}
@@ -171,12 +171,12 @@ func TestAnAuctionExplained(t *testing.T) {
 		t,
 		json.Unmarshal(
 			w.post(
-				t, made.Key, "/v1/ad-request",
+				t, created.Key, "/v1/ad-request",
 				map[string]any{"context": "how do I back up a postgres database to the cloud", "format": "card"},
-			), &asked,
+			), &requests,
 		),
 	)
-	id := cmp.Or(asked.AuctionID, asked.Ad.AuctionID)
+	id := cmp.Or(requests.AuctionID, requests.Ad.AuctionID)
 	require.NotEmpty(t, id)
 	tab := w.tab(t, "publisher", desk)
 	require.Eventually(t, func() bool {
@@ -199,9 +199,9 @@ func TestHouseAdsOfAPublisher(t *testing.T) {
 		"subtext": "Slow flights above the lake", "cta_url": "https://zeppelin.example/",
 	}), &campaign))
 	require.Equal(t, "active", campaign.Campaign.Status)
-	var made struct{ Key string }
+	var created struct{ Key string }
 	require.NoError(
-		t, json.Unmarshal(w.post(t, p.token, "/api/keys", map[string]any{"kind": "publisher", "name": "house"}), &made),
+		t, json.Unmarshal(w.post(t, p.token, "/api/keys", map[string]any{"kind": "publisher", "name": "house"}), &created),
 	)
 	type ad struct {
 		ID    string `json:"ad_id"`
@@ -209,12 +209,12 @@ func TestHouseAdsOfAPublisher(t *testing.T) {
 		Label string `json:"disclosure_label"`
 	}
 	// Nothing is sold to a request that wants certainty.
-	asked := func() *ad {
+	requests := func() *ad {
 		var reply struct{ Ad *ad }
 		require.NoError(
 			t,
 			json.Unmarshal(
-				w.post(t, made.Key, "/v1/ad-request", map[string]any{"context": "a zeppelin ride", "min_relevance": 1}),
+				w.post(t, created.Key, "/v1/ad-request", map[string]any{"context": "a zeppelin ride", "min_relevance": 1}),
 				&reply,
 			),
 		)
@@ -245,15 +245,15 @@ func TestHouseAdsOfAPublisher(t *testing.T) {
 		w.get(t, p.token, "/api/account/publishing", &says)
 		require.Equal(t, on, says.House)
 	}
-	require.Nil(t, asked())
+	require.Nil(t, requests())
 	turned(true)
 	w.examine(t, p.tab, desk)
 	want := &ad{ID: campaign.Campaign.ID, House: true, Label: "House ad"}
 	require.Eventually(
-		t, func() bool { shown := asked(); return shown != nil && *shown == *want }, 10*time.Second,
+		t, func() bool { displayed := requests(); return displayed != nil && *displayed == *want }, 10*time.Second,
 		100*time.Millisecond,
 	)
 	turned(false)
-	require.Eventually(t, func() bool { return asked() == nil }, 10*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return requests() == nil }, 10*time.Second, 100*time.Millisecond)
 	require.Empty(t, p.tab.Problems())
 }

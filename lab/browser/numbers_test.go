@@ -45,7 +45,7 @@ func (w *world) joins(t *testing.T, name string) person {
 // enters signs an account in.
 func (w *world) enters(t *testing.T, email, password string) person {
 	t.Helper()
-	var made struct {
+	var created struct {
 		Token string
 		User  struct {
 			ID        string
@@ -53,7 +53,7 @@ func (w *world) enters(t *testing.T, email, password string) person {
 		}
 	}
 	require.NoError(
-		t, json.Unmarshal(w.post(t, "", "/api/auth", map[string]any{"email": email, "password": password}), &made),
+		t, json.Unmarshal(w.post(t, "", "/api/auth", map[string]any{"email": email, "password": password}), &created),
 	)
 	tab := w.tab(t, "", desk)
 	require.NoError(t, tab.Open(w.base+"/console/security"))
@@ -65,7 +65,7 @@ func (w *world) enters(t *testing.T, email, password string) person {
 		),
 	)
 	require.NoError(t, tab.Await(`!!document.querySelector('[data-form=password]')`))
-	return person{made.Token, made.User.ID, made.User.Developer, tab}
+	return person{created.Token, created.User.ID, created.User.Developer, tab}
 }
 
 // answer is a reply of the API with its numbers as they were written.
@@ -129,11 +129,11 @@ const (
 func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	owner, publisher := w.joins(t, "owner"), w.joins(t, "publisher")
 	word := fmt.Sprintf("xylograph%d", time.Now().UnixNano()%1000)
-	var made struct{ Campaign struct{ ID string } }
+	var created struct{ Campaign struct{ ID string } }
 	require.NoError(t, json.Unmarshal(w.post(t, owner.token, "/api/campaigns", map[string]any{
 		"advertiser_id": owner.id, "headline": word + " tools", "cta_url": "https://" + word + ".example/",
 		"bid_amount": 3.654321, "frequency_cap": 0, "pacing": "asap", "target_intent_tokens": []string{word},
-	}), &made))
+	}), &created))
 	var key struct{ Key string }
 	require.NoError(
 		t,
@@ -146,7 +146,7 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 		Impression string `json:"impression_url"`
 		Click      string `json:"click_url"`
 	}
-	one := func() (got ad) {
+	first := func() (got ad) {
 		var reply struct{ Ad *ad }
 		require.NoError(
 			t,
@@ -154,18 +154,18 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 				w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": word, "host_app": "chat"}), &reply,
 			),
 		)
-		if reply.Ad == nil || reply.Ad.ID != made.Campaign.ID {
+		if reply.Ad == nil || reply.Ad.ID != created.Campaign.ID {
 			return ad{}
 		}
 		return *reply.Ad
 	}
 	require.Eventually(
-		t, func() bool { return one().ID != "" }, time.Minute, 100*time.Millisecond, "the campaign is served",
+		t, func() bool { return first().ID != "" }, time.Minute, 100*time.Millisecond, "the campaign is served",
 	)
 	var clicks []string
 	for i := range seenTimes {
 		var a ad
-		require.Eventually(t, func() bool { a = one(); return a.ID != "" }, time.Minute, 50*time.Millisecond)
+		require.Eventually(t, func() bool { a = first(); return a.ID != "" }, time.Minute, 50*time.Millisecond)
 		follow(t, a.Impression)
 		if i < clickedTimes {
 			clicks = append(clicks, a.Click)
@@ -178,7 +178,7 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	month := time.Now().UTC().Format("2006-01")
 	since := time.Now().UTC().AddDate(0, 0, -29).Format(time.DateOnly)
 	mine, theirs := "&advertiser_id="+owner.id, "developer_id="+publisher.developer
-	campaignStats := "/api/stats?type=campaign&campaign_id=" + made.Campaign.ID + "&since=" + since
+	campaignStats := "/api/stats?type=campaign&campaign_id=" + created.Campaign.ID + "&since=" + since
 	var s answer
 	require.Eventually(t, func() bool {
 		s = w.ask(t, owner, campaignStats)
@@ -186,15 +186,15 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 			new(big.Rat).Add(
 				s.number(t, "clicks"), s.number(t, "invalid_clicks"),
 			).Cmp(big.NewRat(clickedTimes, 1)) == 0 &&
-			s.number(t, "spend_usd").Cmp(w.ask(t, owner, "/api/campaigns/"+made.Campaign.ID).number(
+			s.number(t, "spend_usd").Cmp(w.ask(t, owner, "/api/campaigns/"+created.Campaign.ID).number(
 				t, "campaign.spent_total",
 			)) == 0
 	}, 2*time.Minute, 300*time.Millisecond, "everything that was reported is counted")
 
-	figures := func(p person, path string, api func() map[string]shown) {
+	figures := func(p person, path string, api func() map[string]display) {
 		t.Helper()
 		texts := map[string]string{}
-		want := rests(t, api, func(want map[string]shown) {
+		want := rests(t, api, func(want map[string]display) {
 			require.NoError(t, p.tab.Open(w.base+path))
 			for id, s := range want {
 				name, part := id, "dd"
@@ -224,17 +224,17 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	campaign := w.ask(t, owner, campaignStats)
 	spent := campaign.number(t, "spend_usd")
 	require.Equal(t, 1, spent.Sign())
-	figures(owner, "/console/overview", func() map[string]shown {
+	figures(owner, "/console/overview", func() map[string]display {
 		overview = w.ask(t, owner, "/api/stats?type=overview&since="+since)
-		return map[string]shown{
+		return map[string]display{
 			"spend-today": {is: spent, decimals: 4}, "spend-month": {is: spent, decimals: 4},
 			"balance":     {is: balance.number(t, "balance"), decimals: 2},
 			"impressions": {is: overview.number(t, "impressions")}, "ctr": {is: overview.number(t, "ctr"), decimals: 2},
 		}
 	})
-	figures(owner, "/console/campaigns/"+made.Campaign.ID, func() map[string]shown {
+	figures(owner, "/console/campaigns/"+created.Campaign.ID, func() map[string]display {
 		campaign = w.ask(t, owner, campaignStats)
-		return map[string]shown{
+		return map[string]display{
 			"impressions": {is: campaign.number(t, "impressions")}, "clicks": {is: campaign.number(t, "clicks")},
 			"ctr":   {is: campaign.number(t, "ctr"), decimals: 2},
 			"spend": {is: spent, decimals: 4}, "ecpm": {is: campaign.number(t, "ecpm"), decimals: 4},
@@ -244,22 +244,22 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 			)},
 		}
 	})
-	kept := w.ask(t, owner, "/api/campaigns/"+made.Campaign.ID)
-	require.Equal(t, spent, kept.number(t, "campaign.spent_total"), "the books and the counts")
+	remaining := w.ask(t, owner, "/api/campaigns/"+created.Campaign.ID)
+	require.Equal(t, spent, remaining.number(t, "campaign.spent_total"), "the books and the counts")
 	require.NoError(t, owner.tab.Open(w.base+"/console/campaigns"))
 	var cells []string
 	require.NoError(
 		t,
 		owner.tab.Do(chromedp.Evaluate(
-			`[...document.querySelector('tr[data-id="`+made.Campaign.ID+`"]').cells].map((c) => c.textContent)`, &cells,
+			`[...document.querySelector('tr[data-id="`+created.Campaign.ID+`"]').cells].map((c) => c.textContent)`, &cells,
 		)),
 	)
 	same(t, "campaigns: spent", cells[4], 4, spent)
 	same(t, "campaigns: ctr", cells[5], 2, campaign.number(t, "ctr"))
 	same(t, "campaigns: ecpm", cells[6], 2, campaign.number(t, "ecpm"))
-	figures(owner, "/console/billing", func() map[string]shown {
+	figures(owner, "/console/billing", func() map[string]display {
 		balance = w.ask(t, owner, "/api/billing/balance?"+mine[1:]) // what is reserved is let go in its own time
-		return map[string]shown{
+		return map[string]display{
 			"balance":   {is: balance.number(t, "balance"), decimals: 6},
 			"available": {is: balance.number(t, "available"), decimals: 6},
 			"credits":   {is: balance.number(t, "credits")},
@@ -268,15 +268,15 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	w.historyAddsUp(t, owner, balance.number(t, "balance"))
 
 	var counted, network answer
-	figures(publisher, "/console/publisher", func() map[string]shown {
+	figures(publisher, "/console/publisher", func() map[string]display {
 		counted = w.ask(t, publisher, "/api/stats?type=developer&"+theirs+"&since="+since)
 		earned := w.ask(t, publisher, "/api/billing/earnings?"+theirs+"&since="+since)
-		asked, waiting := w.ask(
+		requested, waiting := w.ask(
 			t, publisher, "/api/stats/requests?"+theirs+"&since="+since,
 		), w.ask(t, publisher, "/api/billing/credits?"+theirs)
-		return map[string]shown{
-			"requests":    {is: asked.number(t, "requests")},
-			"fill":        {is: asked.number(t, "fill_rate"), decimals: 2, noteOf: "requests"},
+		return map[string]display{
+			"requests":    {is: requested.number(t, "requests")},
+			"fill":        {is: requested.number(t, "fill_rate"), decimals: 2, noteOf: "requests"},
 			"impressions": {is: counted.number(t, "impressions")}, "clicks": {is: counted.number(t, "clicks")},
 			"credits":   {is: counted.number(t, "credits")},
 			"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")},
@@ -286,10 +286,10 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	require.Equal(t, big.NewRat(seenTimes, 1), counted.number(t, "impressions"))
 
 	const whole = "[data-part=month] "
-	figures(admin, "/console/network", func() map[string]shown {
+	figures(admin, "/console/network", func() map[string]display {
 		network = w.ask(t, admin, "/api/stats?type=overview&since="+month+"-01")
 		requests := w.ask(t, admin, "/api/admin/requests?since="+month+"-01")
-		return map[string]shown{
+		return map[string]display{
 			"requests":    {is: requests.number(t, "requests"), within: whole},
 			"fill":        {is: requests.number(t, "fill_rate"), decimals: 2, within: whole},
 			"impressions": {is: network.number(t, "impressions"), within: whole},
@@ -299,7 +299,7 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 			"invalid":     {is: network.number(t, "invalid_traffic"), within: whole},
 		}
 	})
-	looks, places := party{owner, made.Campaign.ID}, party{person: publisher}
+	looks, places := party{owner, created.Campaign.ID}, party{person: publisher}
 	w.chartsShowTheAPIs(t, looks, places, sql)
 	w.breakdownsShowTheAPIs(t, looks, places, sql)
 	if sql != nil {
@@ -310,16 +310,16 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 			Balance: new(big.Rat).Mul(balance.number(t, "balance"), big.NewRat(1_000_000, 1)).Num().Int64(),
 			Spent:   micros.Num().Int64(),
 			Network: network.number(t, "impressions").Num().Int64(),
-		}, sql.stored(made.Campaign.ID, owner.id))
+		}, sql.stored(created.Campaign.ID, owner.id))
 	}
 
 	// Pending are the Credits that charges do not back, and what waits to be released; what a
 	// publisher in quarantine earns is held.
-	waits := func() map[string]shown {
+	waits := func() map[string]display {
 		earned, waiting := w.ask(
 			t, publisher, "/api/billing/earnings?"+theirs+"&since="+since,
 		), w.ask(t, publisher, "/api/billing/credits?"+theirs)
-		return map[string]shown{
+		return map[string]display{
 			"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")},
 			"pending": {is: waiting.number(t, "credits_pending")},
 		}
@@ -330,7 +330,7 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 		map[string]any{"decision": "hold", "developer_id": publisher.developer, "note": "A test holds."},
 	)
 	var a ad
-	require.Eventually(t, func() bool { a = one(); return a.ID != "" }, time.Minute, 50*time.Millisecond)
+	require.Eventually(t, func() bool { a = first(); return a.ID != "" }, time.Minute, 50*time.Millisecond)
 	follow(t, a.Impression)
 	require.Eventually(
 		t, func() bool { return waits()["held"].is.Sign() == 1 }, time.Minute, 200*time.Millisecond,
@@ -340,7 +340,7 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	var sum int64
 	var ofRows []string
 	var inBooks [2]int64
-	now := rests(t, waits, func(map[string]shown) {
+	now := rests(t, waits, func(map[string]display) {
 		require.NoError(t, publisher.tab.Open(w.base+"/console/publisher"))
 		require.NoError(
 			t,
@@ -365,8 +365,8 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	}
 }
 
-// shown is a number, and with how many decimals at most a page has it.
-type shown struct {
+// display is a number, and with how many decimals at most a page has it.
+type display struct {
 	is       *big.Rat
 	decimals int
 	within   string
@@ -381,7 +381,7 @@ type sources struct {
 	// filled ones of a publisher.
 	campaign func(campaign, by string) map[string][4]int64
 	earned   func(developer, by string) map[string][4]int64
-	asked    func(developer, by string) map[string][2]int64
+	requests func(developer, by string) map[string][2]int64
 	// waiting are the pending and the held Credits of a publisher with one case.
 	waiting func(developer string) [2]int64
 }
@@ -534,7 +534,7 @@ func readers(t *testing.T, ledger, archive string) *sources {
 	}
 	of.campaign = func(campaign, by string) map[string][4]int64 { return events("campaign_id", campaign, by) }
 	of.earned = func(developer, by string) map[string][4]int64 { return events("developer_id", developer, by) }
-	of.asked = func(developer, by string) map[string][2]int64 {
+	of.requests = func(developer, by string) map[string][2]int64 {
 		found := map[string][2]int64{}
 		list, err := conn.Query(
 			t.Context(),

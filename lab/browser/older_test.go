@@ -81,9 +81,9 @@ func TestSnippetWithoutIntersectionObserver(t *testing.T) {
 	require.NoError(t, tab.Do(chromedp.Navigate(origin+"/")))
 	require.NoError(t, tab.Await(`seen.said.length > 0`))
 	n := noted(t, tab)
-	require.Equal(t, []string{"empty error"}, n.Said)
+	require.Equal(t, []string{"empty error"}, n.Phrases)
 	require.Empty(t, n.Errors)
-	require.Empty(t, f.told())
+	require.Empty(t, f.reports())
 	var gone bool
 	require.NoError(t, tab.Do(chromedp.Evaluate(folded, &gone)))
 	require.True(t, gone)

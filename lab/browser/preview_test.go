@@ -28,14 +28,14 @@ func TestPreviews(t *testing.T) {
 	tab := w.tab(t, "advertiser", desk)
 	token, advertiser := w.login(t, "advertiser")
 	hostile := `<img src=x onerror=alert(1)>"><script>`
-	var made struct {
+	var created struct {
 		Campaign struct{ ID string }
 	}
 	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/campaigns", map[string]any{
 		"advertiser_id": advertiser, "headline": hostile, "subtext": hostile, "cta_label": hostile,
 		"cta_url": "https://shop.example/?q=%3Cscript%3E", "status": "draft",
-	}), &made))
-	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+made.Campaign.ID))
+	}), &created))
+	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+created.Campaign.ID))
 	shows := map[string]string{
 		"card":    `document.querySelector('adnet-ad')?.shadowRoot?.textContent.includes('onerror=alert(1)')`,
 		"text":    `document.querySelector('adnet-ad')?.shadowRoot?.textContent.includes('onerror=alert(1)')`,
@@ -99,7 +99,7 @@ func TestPreviews(t *testing.T) {
 	}
 	require.Empty(t, tab.Problems())
 	var stats struct{ Impressions, Clicks int64 }
-	w.get(t, token, "/api/stats?type=campaign&campaign_id="+made.Campaign.ID, &stats)
+	w.get(t, token, "/api/stats?type=campaign&campaign_id="+created.Campaign.ID, &stats)
 	require.Zero(t, stats)
 }
 

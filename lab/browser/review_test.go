@@ -21,7 +21,7 @@ func TestReviewByKeyboard(t *testing.T) {
 	w := shared
 	token, owner := w.registered(t, "review")
 	create := func(headline string) (id string) {
-		made := struct{ Campaign struct{ ID string } }{}
+		created := struct{ Campaign struct{ ID string } }{}
 		require.NoError(
 			t,
 			json.Unmarshal(
@@ -30,10 +30,10 @@ func TestReviewByKeyboard(t *testing.T) {
 					map[string]any{
 						"advertiser_id": owner, "headline": headline, "cta_url": "https://review.shop.example/",
 					},
-				), &made,
+				), &created,
 			),
 		)
-		return made.Campaign.ID
+		return created.Campaign.ID
 	}
 	status := func(id, want string) {
 		t.Helper()
@@ -109,7 +109,7 @@ func TestReviewByKeyboard(t *testing.T) {
 func TestStoppedCampaignShowsWhy(t *testing.T) {
 	w := shared
 	token, owner := w.login(t, "advertiser")
-	made := struct{ Campaign struct{ ID string } }{}
+	created := struct{ Campaign struct{ ID string } }{}
 	require.NoError(
 		t,
 		json.Unmarshal(
@@ -118,10 +118,10 @@ func TestStoppedCampaignShowsWhy(t *testing.T) {
 				map[string]any{
 					"advertiser_id": owner, "headline": "Stopped by hand", "cta_url": "https://stopped.shop.example/",
 				},
-			), &made,
+			), &created,
 		),
 	)
-	id := made.Campaign.ID
+	id := created.Campaign.ID
 	boss, _ := w.login(t, "admin")
 	w.post(t, boss, "/api/campaigns/review", map[string]any{"id": id, "decision": "approved"})
 	w.post(t, boss, "/api/campaigns/pause", map[string]any{"id": id})

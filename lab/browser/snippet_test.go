@@ -69,9 +69,9 @@ addEventListener('filled', (e) => {
 
 // notes is what was observed.
 type notes struct {
-	Policy, Errors, Said []string
-	Shift                float64
-	Viewed, Reference    []float64
+	Policy, Errors, Phrases []string
+	Shift                   float64
+	Viewed, Reference       []float64
 }
 
 func noted(t *testing.T, tab *browser.Tab) (n notes) {
@@ -103,17 +103,17 @@ func (w *world) pageKey(t *testing.T, origin string) (key, token string) {
 			&account,
 		),
 	)
-	var made struct{ Key string }
+	var created struct{ Key string }
 	require.NoError(
 		t,
 		json.Unmarshal(
 			w.post(
 				t, account.Token, "/api/keys",
 				map[string]any{"kind": "browser", "name": "page", "origins": []string{origin}},
-			), &made,
+			), &created,
 		),
 	)
-	return made.Key, account.Token
+	return created.Key, account.Token
 }
 
 const topic = "How do I cache the dependencies of a monorepo pipeline?"
@@ -156,7 +156,7 @@ func TestSnippet(t *testing.T) {
 	require.Empty(t, n.Policy)
 	require.Empty(t, n.Errors)
 	require.Zero(t, n.Shift)
-	require.Equal(t, []string{"filled", "viewable"}, n.Said)
+	require.Equal(t, []string{"filled", "viewable"}, n.Phrases)
 	for _, v := range []browser.View{desk, phone, {Width: 1280, Height: 900, Dark: true}} {
 		require.NoError(t, tab.Look(v))
 		w.examine(t, tab, v)
@@ -174,7 +174,7 @@ func TestSnippet(t *testing.T) {
 type fake struct {
 	*httptest.Server
 	mu     sync.Mutex
-	asked  []map[string]any // bodies of ad requests
+	bodies []map[string]any // bodies of ad requests
 	events []string
 	answer func(n int, w http.ResponseWriter)
 }
@@ -201,8 +201,8 @@ func newFake(t *testing.T, answer func(n int, w http.ResponseWriter)) *fake {
 		var body map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&body)
 		f.mu.Lock()
-		f.asked = append(f.asked, body)
-		n := len(f.asked)
+		f.bodies = append(f.bodies, body)
+		n := len(f.bodies)
 		f.mu.Unlock()
 		f.answer(n, w)
 	})
@@ -221,10 +221,10 @@ func (f *fake) base() string { return f.URL + "/net" }
 func (f *fake) requests() []map[string]any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]map[string]any(nil), f.asked...)
+	return append([]map[string]any(nil), f.bodies...)
 }
 
-func (f *fake) told() []string {
+func (f *fake) reports() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]string(nil), f.events...)
@@ -233,8 +233,8 @@ func (f *fake) told() []string {
 // hears waits until these events have come, and no others.
 func (f *fake) hears(t *testing.T, events ...string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(f.told()) >= len(events) }, 5*time.Second, 20*time.Millisecond)
-	require.Equal(t, events, f.told())
+	require.Eventually(t, func() bool { return len(f.reports()) >= len(events) }, 5*time.Second, 20*time.Millisecond)
+	require.Equal(t, events, f.reports())
 }
 
 // filled answers with an ad, whose fields change says.
@@ -307,10 +307,10 @@ func TestSnippetWithoutAnAd(t *testing.T) {
 			}
 			require.NoError(t, tab.Await(`seen.said.length > 0`))
 			n := noted(t, tab)
-			require.Equal(t, []string{"empty " + c.reason}, n.Said)
+			require.Equal(t, []string{"empty " + c.reason}, n.Phrases)
 			require.Empty(t, n.Errors)
 			require.Empty(t, n.Policy)
-			require.Empty(t, f.told())
+			require.Empty(t, f.reports())
 			var gone bool
 			require.NoError(t, tab.Do(chromedp.Evaluate(folded, &gone)))
 			require.True(t, gone)
@@ -356,14 +356,14 @@ func TestSnippetTrustsNoAd(t *testing.T) {
 	origin := site(t, func(string) string { return element(f.base(), "pk_live_x", "") }, strict(f.URL))
 	tab := w.reader(t, origin+"/")
 	require.NoError(t, tab.Await(`seen.said.includes('filled')`))
-	var made string
+	var created string
 	require.NoError(
 		t,
 		tab.Do(chromedp.Evaluate(
-			`[...document.querySelector('adnet-ad').shadowRoot.querySelectorAll('*')].map((e) => e.localName).join(' ')`, &made,
+			`[...document.querySelector('adnet-ad').shadowRoot.querySelectorAll('*')].map((e) => e.localName).join(' ')`, &created,
 		)),
 	)
-	require.Equal(t, "div div div div div a", made)
+	require.Equal(t, "div div div div div a", created)
 	n := noted(t, tab)
 	require.Empty(t, n.Errors)
 	require.Empty(t, n.Policy)
@@ -433,7 +433,7 @@ func TestSnippetThatComesLate(t *testing.T) {
 		"kept": style, "not kept": "", "too low": "main { display: flex } adnet-ad { flex: 1 }",
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept := css == style
+			stored := css == style
 			answer := make(chan struct{})
 			f := newFake(t, func(n int, w http.ResponseWriter) {
 				<-answer
@@ -452,13 +452,13 @@ func TestSnippetThatComesLate(t *testing.T) {
 			)
 			var before float64
 			require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('adnet-ad').offsetHeight`, &before)))
-			require.Equal(t, kept, before > 100)
+			require.Equal(t, stored, before > 100)
 			release()
 			require.NoError(t, tab.Await(`seen.said.includes('filled')`))
 			require.NoError(t, tab.Do(chromedp.Sleep(300*time.Millisecond)))
 			n := noted(t, tab)
-			require.Equal(t, []string{"filled"}, n.Said[:1])
-			require.Equal(t, kept, n.Shift == 0, "%v", n.Shift)
+			require.Equal(t, []string{"filled"}, n.Phrases[:1])
+			require.Equal(t, stored, n.Shift == 0, "%v", n.Shift)
 			require.Empty(t, n.Errors)
 		})
 	}
@@ -476,12 +476,12 @@ func TestSnippetReadsItsAttributes(t *testing.T) {
 	}, strict(f.URL))
 	tab := shared.reader(t, origin+"/")
 	require.NoError(t, tab.Await(`seen.said.length > 0`))
-	require.Equal(t, []string{"filled"}, noted(t, tab).Said[:1])
-	asked := f.requests()
-	require.Equal(t, map[string]any{"tcf": "CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA"}, asked[0]["consent"])
-	require.NotContains(t, asked[0], "turn")
+	require.Equal(t, []string{"filled"}, noted(t, tab).Phrases[:1])
+	bodies := f.requests()
+	require.Equal(t, map[string]any{"tcf": "CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA"}, bodies[0]["consent"])
+	require.NotContains(t, bodies[0], "turn")
 	require.Equal(
-		t, map[string]any{"flags": []any{"self-harm", "hate"}, "age": "13"}, asked[0]["suitability"],
+		t, map[string]any{"flags": []any{"self-harm", "hate"}, "age": "13"}, bodies[0]["suitability"],
 		"the server reads it",
 	)
 	require.NoError(
@@ -524,13 +524,13 @@ func TestSnippetOfAConversation(t *testing.T) {
 	require.Empty(t, f.requests(), "nothing to say yet")
 	run(`ad.turn = 1; ad.context = 'chess'; ad.activeTools = 'git fetch'`)
 	require.NoError(t, tab.Await(`seen.said.length === 1`))
-	asked := f.requests()
-	require.Len(t, asked, 1)
+	bodies := f.requests()
+	require.Len(t, bodies, 1)
 	require.Equal(t, map[string]any{
 		"context": "chess", "turn": 1.0, "session_id": "s1", "consent": map[string]any{"gpc": true},
 		"integration_method": "js_snippet", "user_language": "en",
 		"active_tools": []any{"git", "fetch"},
-	}, asked[0])
+	}, bodies[0])
 	run(`ad.context = 'openings'`)
 	require.Len(t, f.requests(), 1, "only on demand")
 	run(`document.body.append(ad)`)
@@ -583,7 +583,7 @@ func TestSnippetWithAWrongKey(t *testing.T) {
 			tab.Expect(`/v1/ad-request.* blocked by CORS policy`)
 			tab.Expect(`ERR_FAILED .*/v1/ad-request`)
 			require.NoError(t, tab.Await(`seen.said.length > 0 && `+folded))
-			require.Equal(t, []string{"empty error"}, noted(t, tab).Said)
+			require.Equal(t, []string{"empty error"}, noted(t, tab).Phrases)
 			require.Empty(t, noted(t, tab).Errors)
 		})
 	}

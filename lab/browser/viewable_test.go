@@ -93,7 +93,7 @@ func viewabilityPage(t *testing.T) (f *fake, tab *browser.Tab) {
 			chromedp.Sleep(100*time.Millisecond),
 		),
 	)
-	require.Empty(t, f.told())
+	require.Empty(t, f.reports())
 	return f, tab
 }
 
@@ -125,7 +125,7 @@ func TestViewable(t *testing.T) {
 			require.Equal(t, r.viewed, len(n.Reference) > 0, "the observer")
 			if !r.viewed {
 				require.Empty(t, n.Viewed)
-				require.NotContains(t, f.told(), "viewable")
+				require.NotContains(t, f.reports(), "viewable")
 				return
 			}
 			require.Len(t, n.Viewed, 1)
@@ -159,7 +159,7 @@ func TestHiddenAdsAreNotSeen(t *testing.T) {
 			require.NoError(
 				t, tab.Do(chromedp.Evaluate(c.hide+`; `+part(1), nil), chromedp.Sleep(1500*time.Millisecond)),
 			)
-			require.Empty(t, f.told())
+			require.Empty(t, f.reports())
 			require.Empty(t, noted(t, tab).Viewed)
 			require.NoError(t, tab.Do(chromedp.Evaluate(c.show+`; `+part(1), nil)))
 			require.NoError(t, tab.Await(`seen.viewed.length === 1`))

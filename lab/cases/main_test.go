@@ -27,12 +27,12 @@ func TestResultsAreReadFromLines(t *testing.T) {
 func TestDecisionsAndFailuresMatch(t *testing.T) {
 	before := decided
 	t.Cleanup(func() { decided = before })
-	one, other := result{"a.py", "FAULT one | x", false}, result{"a.py", "ok one", true}
+	first, other := result{"a.py", "FAULT one | x", false}, result{"a.py", "ok one", true}
 	decided = nil
 	require.NoError(t, judge([]result{other}, &bytes.Buffer{}))
-	require.Error(t, judge([]result{one, other}, &bytes.Buffer{}))
+	require.Error(t, judge([]result{first, other}, &bytes.Buffer{}))
 	decided = []decision{{line: "one |", reason: "a reason"}}
-	require.NoError(t, judge([]result{one, other}, &bytes.Buffer{}))
+	require.NoError(t, judge([]result{first, other}, &bytes.Buffer{}))
 	require.Error(t, judge([]result{other}, &bytes.Buffer{}), "a decision that nothing needs")
 	decided[0].luck = true
 	require.NoError(t, judge([]result{other}, &bytes.Buffer{}))

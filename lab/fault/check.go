@@ -23,7 +23,7 @@ import (
 func (s *suite) settleAccounts(ctx context.Context) error {
 	s.report.Acknowledged = s.load.acknowledged.Load()
 	s.say(
-		"the load has ended: %d ads requested, %d filled; unfilled: %s", s.load.asked.Load(), s.load.filled.Load(),
+		"the load has ended: %d ads requested, %d filled; unfilled: %s", s.load.requested.Load(), s.load.filled.Load(),
 		s.load.misses(),
 	)
 	end := time.Now()

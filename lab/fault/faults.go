@@ -80,7 +80,7 @@ type windows []struct{ from, to time.Time }
 
 func (w windows) contain(at time.Time) bool {
 	return slices.ContainsFunc(
-		w, func(one struct{ from, to time.Time }) bool { return !at.Before(one.from) && !at.After(one.to) },
+		w, func(inject struct{ from, to time.Time }) bool { return !at.Before(inject.from) && !at.After(inject.to) },
 	)
 }
 
@@ -119,7 +119,7 @@ func (s *suite) faults(ctx context.Context) error {
 		if late && s.report.Faults[f.kind] > 0 {
 			break
 		}
-		if err := s.one(ctx, f); err != nil {
+		if err := s.inject(ctx, f); err != nil {
 			return err
 		}
 		if missed[f.kind]++; s.report.Faults[f.kind] == 0 && missed[f.kind] < tries {
@@ -148,7 +148,7 @@ func (s *suite) shuffled(list []fault) []fault {
 // errMissed reports that a fault missed its moment. The attempt does not count.
 var errMissed = errors.New("the fault missed its moment")
 
-func (s *suite) one(ctx context.Context, f fault) error {
+func (s *suite) inject(ctx context.Context, f fault) error {
 	s.say("%s", f.kind)
 	began := time.Now()
 	err := f.run(ctx)

@@ -27,7 +27,7 @@ type load struct {
 	s    *suite
 	http *http.Client
 
-	acknowledged, refused, asked, filled atomic.Int64
+	acknowledged, refused, requested, filled atomic.Int64
 
 	mu       sync.Mutex
 	acks     map[beacon]int // number of requests answered 200
@@ -206,7 +206,7 @@ type served struct {
 
 // ad requests an ad of the campaign.
 func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
-	l.asked.Add(1)
+	l.requested.Add(1)
 	body, err := json.Marshal(map[string]any{
 		"context": b.word, "session_id": uuid.NewString(), "host_app": "fault", "surface": "chat",
 	})

@@ -81,8 +81,8 @@ func (s *suite) attack(ctx context.Context) error {
 	var under sync.WaitGroup
 	under.Go(func() { s.honest.run(part) })
 	under.Go(func() { s.watch(part) })
-	for _, one := range attackers() {
-		under.Go(func() { a.repeat(part, one) })
+	for _, item := range attackers() {
+		under.Go(func() { a.repeat(part, item) })
 	}
 	under.Wait()
 	if s.report.Waited, s.report.Answered, err = s.end(ctx, began); err != nil {
@@ -105,13 +105,13 @@ func (s *suite) attack(ctx context.Context) error {
 }
 
 // repeat runs the acts of an attacker, whatever adnet answers.
-func (a *attacks) repeat(ctx context.Context, one attacker) {
+func (a *attacks) repeat(ctx context.Context, first attacker) {
 	count, done, logged := &atomic.Int64{}, &atomic.Int64{}, sync.Once{}
-	a.requests.Store(one.name, count)
-	a.acts.Store(one.name, done)
+	a.requests.Store(first.name, count)
+	a.acts.Store(first.name, done)
 	slots := make(chan struct{}, 64) // concurrent acts
-	for range one.most {             // the first error is logged
-		if schedule.Pause(ctx, one.every) != nil {
+	for range first.most {           // the first error is logged
+		if schedule.Pause(ctx, first.every) != nil {
 			return
 		}
 		select {
@@ -122,12 +122,12 @@ func (a *attacks) repeat(ctx context.Context, one attacker) {
 		count.Add(1)
 		go func() {
 			defer func() { <-slots }()
-			err := one.act(ctx, a.s.world, a)
+			err := first.act(ctx, a.s.world, a)
 			switch {
 			case err == nil:
 				done.Add(1)
 			case ctx.Err() == nil:
-				logged.Do(func() { a.s.say("%s: %v", one.name, err) })
+				logged.Do(func() { a.s.say("%s: %v", first.name, err) })
 			}
 		}()
 	}
@@ -174,8 +174,8 @@ func (a *attacks) prepare(ctx context.Context) (err error) {
 	if a.flooder, a.flooded, err = w.flooder(ctx); err != nil {
 		return err
 	}
-	for _, one := range []func(context.Context) error{a.prepareTheft, a.prepareNeeds} {
-		if err := one(ctx); err != nil {
+	for _, item := range []func(context.Context) error{a.prepareTheft, a.prepareNeeds} {
+		if err := item(ctx); err != nil {
 			return err
 		}
 	}
@@ -513,10 +513,10 @@ func (w *world) stall(ctx context.Context, text string) error {
 	_, err = connection.Write([]byte(text))
 	go func() {
 		defer func() { _ = connection.Close() }()
-		one := make([]byte, 512)
+		first := make([]byte, 512)
 		for ctx.Err() == nil {
 			_ = connection.SetReadDeadline(time.Now().Add(time.Second))
-			if _, err := connection.Read(one); err != nil && !isTimeout(err) {
+			if _, err := connection.Read(first); err != nil && !isTimeout(err) {
 				return
 			}
 		}

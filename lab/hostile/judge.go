@@ -162,8 +162,8 @@ func (s *suite) spentCredits(ctx context.Context, p person) (spent int64, err er
 			return 0, err
 		}
 		entries, _ := page["entries"].([]any)
-		for _, one := range entries {
-			line, _ := one.(map[string]any)
+		for _, item := range entries {
+			line, _ := item.(map[string]any)
 			if object(line).text("kind") == "credit_fund" {
 				spent -= int64(object(line).number("amount"))
 			}
@@ -184,8 +184,8 @@ func (s *suite) judgeCases(ctx context.Context) error {
 		return err
 	}
 	cases, _ := reply["cases"].([]any)
-	for _, one := range cases {
-		fields, _ := one.(map[string]any)
+	for _, item := range cases {
+		fields, _ := item.(map[string]any)
 		for _, p := range s.world.publishers {
 			if object(fields).text("developer_id") == p.developer {
 				s.report.HonestHeld++

@@ -67,7 +67,7 @@ type needReport struct {
 	Tried      int64 `json:"sessions_tried"`
 	Limited    int64 `json:"sessions_limited"`   // by the rate of the key
 	Remembered int64 `json:"sessions_refused"`   // later, for the same key
-	Kept       int64 `json:"sessions_kept"`      // of the other keys, with an ad
+	Sessions   int64 `json:"sessions_kept"`      // of the other keys, with an ad
 	Lost       int64 `json:"sessions_lost"`      // of the other keys, without an ad
 	Marks      int64 `json:"most_marks_of_hour"` // of a key
 }
@@ -98,14 +98,14 @@ func (a *attacks) prepareNeeds(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	made, err := w.call(ctx, request{
+	reply, err := w.call(ctx, request{
 		method: "POST", path: "/api/keys", bearer: n.site.bearer, want: 201,
 		json: object{"kind": "browser", "name": "page", "origins": []string{sitePage}},
 	})
 	if err != nil {
 		return err
 	}
-	n.key = made.text("key")
+	n.key = reply.text("key")
 	owner, err := w.register(ctx)
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (n *needs) look(ctx context.Context, w *world, session string) error {
 			return err
 		}
 		if reason = why; ad != nil {
-			n.note(func() { n.got.Kept++ }) // not shown, because a charge here would back the thieves' Credits
+			n.note(func() { n.got.Sessions++ }) // not shown, because a charge here would back the thieves' Credits
 			return nil
 		}
 		if reason == "unsuitable" {
@@ -274,7 +274,7 @@ func (s *suite) judgeNeeds(ctx context.Context) (err error) {
 	if got.Lost > 0 {
 		s.breach("a stranger took the ads of %d sessions of its publisher's other keys", got.Lost)
 	}
-	if got.Despair.Ordinary == 0 || got.Stated.Ordinary == 0 || got.Remembered == 0 || got.Kept+got.Lost == 0 {
+	if got.Despair.Ordinary == 0 || got.Stated.Ordinary == 0 || got.Remembered == 0 || got.Sessions+got.Lost == 0 {
 		s.breach(
 			"people in crisis: no ad for ordinary texts, or no session refused and checked, so "+
 				"this run does not test them (%+v)", *got,
@@ -302,7 +302,7 @@ func (s *suite) judgeMarks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		kept, err := w.cache.LLen(ctx, list).Result()
+		stored, err := w.cache.LLen(ctx, list).Result()
 		if err != nil {
 			return err
 		}
@@ -315,8 +315,8 @@ func (s *suite) judgeMarks(ctx context.Context) error {
 			counted += marks
 			s.report.Needs.Marks = max(s.report.Needs.Marks, marks)
 		}
-		if kept != counted {
-			s.breach("Redis holds %d marks of refused conversations but counts %d", kept, counted)
+		if stored != counted {
+			s.breach("Redis holds %d marks of refused conversations but counts %d", stored, counted)
 		}
 		return nil
 	})

@@ -89,16 +89,16 @@ func (s *suite) pauses(ctx context.Context, owners []pauser) (p99 float64, faile
 	var under sync.WaitGroup
 	var mu sync.Mutex
 	var took []time.Duration
-	for _, one := range owners {
+	for _, item := range owners {
 		under.Go(func() {
 			for schedule.Pause(part, time.Duration(rand.Int64N(int64(pauseEvery)))) == nil {
 				began := time.Now()
-				err := s.world.pause(ctx, one, "pause")
+				err := s.world.pause(ctx, item, "pause")
 				mu.Lock()
 				took = append(took, time.Since(began))
 				mu.Unlock()
 				if err == nil {
-					err = s.world.pause(ctx, one, "resume")
+					err = s.world.pause(ctx, item, "resume")
 				}
 				if err != nil {
 					mu.Lock()
@@ -114,12 +114,12 @@ func (s *suite) pauses(ctx context.Context, owners []pauser) (p99 float64, faile
 	return p99Of(took), failed
 }
 
-func (w *world) pause(ctx context.Context, one pauser, action string) error {
+func (w *world) pause(ctx context.Context, first pauser, action string) error {
 	_, err := w.call(
 		ctx,
 		request{
-			method: "POST", path: "/api/campaigns?action=" + action, bearer: one.who.bearer,
-			json: object{"id": one.campaign}, want: 200,
+			method: "POST", path: "/api/campaigns?action=" + action, bearer: first.who.bearer,
+			json: object{"id": first.campaign}, want: 200,
 		},
 	)
 	if err != nil {

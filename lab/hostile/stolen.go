@@ -129,7 +129,7 @@ func (l *stolen) count(from string, status int, foreign bool) {
 
 // use shows one in ten ads from the address of its request. The others hold budget.
 func (l *stolen) use(ctx context.Context, w *world, from string, ad object) error {
-	made, err := w.ring.Verify(token.PurposeReport.Only(), ad.text("auction_id"), time.Now())
+	auction, err := w.ring.Verify(token.PurposeReport.Only(), ad.text("auction_id"), time.Now())
 	if err != nil {
 		return err
 	}
@@ -137,8 +137,8 @@ func (l *stolen) use(ctx context.Context, w *world, from string, ad object) erro
 	l.mu.Lock()
 	l.loot.Ads++
 	if !shows {
-		l.held[""] += int64(made.Asker.Held)
-		l.held[from] += int64(made.Asker.Held)
+		l.held[""] += int64(auction.Asker.Held)
+		l.held[from] += int64(auction.Asker.Held)
 	}
 	l.mu.Unlock()
 	if shows {

@@ -49,10 +49,10 @@ func (s stored) since(before stored) string {
 func (w *world) stored(ctx context.Context) (now stored, err error) {
 	for until, before := time.Now().Add(patience), int64(-1); ; {
 		now = stored{rows: map[string]int64{}}
-		for _, one := range []func(context.Context, *stored) error{
+		for _, item := range []func(context.Context, *stored) error{
 			w.inPostgres, w.inClickHouse, w.inRedis, w.inKafka,
 		} {
-			if err := one(ctx, &now); err != nil {
+			if err := item(ctx, &now); err != nil {
 				return now, err
 			}
 		}

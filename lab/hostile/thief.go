@@ -19,16 +19,16 @@ import (
 // campaign of a paying advertiser, the others use its words for ads of their own. They request that
 // advertiser's ads without showing them, and report the ad of another.
 type thief struct {
-	payer, rival, asked string // campaigns of paying advertisers
-	reported            string // one that no person approved; pages show it
-	debtor, creditor    string // a campaign with a balance and no clicks, and one that pays for impressions
-	publisher           person // honest
-	page                string // its browser key
-	accounts            []person
-	campaigns           map[string]bool
-	reasons             sync.Map // of the last request without an ad, by context
-	shown               atomic.Int64
-	loot                thiefReport
+	payer, rival, reviewed string // campaigns of paying advertisers
+	reported               string // one that no person approved; pages show it
+	debtor, creditor       string // a campaign with a balance and no clicks, and one that pays for impressions
+	publisher              person // honest
+	page                   string // its browser key
+	accounts               []person
+	campaigns              map[string]bool
+	reasons                sync.Map // of the last request without an ad, by context
+	displayed              atomic.Int64
+	loot                   thiefReport
 }
 
 // thiefReport is the part of the report about the thief.
@@ -39,14 +39,14 @@ type thiefReport struct {
 	Unshown   int `json:"ads_never_shown"`
 	Reports   int `json:"reports"`
 
-	Won   int   `json:"auctions_won"`
-	Lost  int   `json:"auctions_lost_by_payers"`
-	Fills int   `json:"fills_changed"`
-	Kept  int   `json:"ads_of_the_honest_publisher"` // of probes
-	Lent  int   `json:"ads_never_charged"`           // of the debtor, before it was bound
-	Bound int   `json:"auctions_won_while_bound"`    // of debtorProbes
-	Rows  int64 `json:"rows_left"`
-	Bytes int64 `json:"bytes_left"`
+	Won    int   `json:"auctions_won"`
+	Lost   int   `json:"auctions_lost_by_payers"`
+	Fills  int   `json:"fills_changed"`
+	Filled int   `json:"ads_of_the_honest_publisher"` // of probes
+	Lent   int   `json:"ads_never_charged"`           // of the debtor, before it was bound
+	Bound  int   `json:"auctions_won_while_bound"`    // of debtorProbes
+	Rows   int64 `json:"rows_left"`
+	Bytes  int64 `json:"bytes_left"`
 	// Tables are those that grew most.
 	Tables string `json:"tables"`
 }
@@ -81,8 +81,8 @@ const (
 	debtorWord   = "zqdebtorqz"
 )
 
-// probe is a kind of honest requests, of a server whose reader is a model, or of a page. Want is the
-// campaign that wins them, or empty for no ad.
+// probe is a kind of honest requests, of a server whose reader is a model, or of a page. Want is
+// the campaign that wins them, or empty for no ad.
 type probe struct {
 	context string
 	page    bool
@@ -95,19 +95,19 @@ var thiefProbes = []probe{
 	{"zqkayakqz or zqcanoeqz", false, payer},
 	{"zqcanoeqz", false, rival},
 	{"what is the best zqcanoeqz for two people and a dog on a long lake", false, rival},
-	{"a " + askedWord + " for the tent", false, asked},
+	{"a " + askedWord + " for the tent", false, reviewed},
 	{"what is the meaning of life", false, nobody},
 	{"where can I book zqkayakqz with zqpaddleqz", true, payer},
 	{"zqkayakqz or zqcanoeqz", true, payer},
 	{"what is the best zqcanoeqz for two people and a dog on a long lake", true, rival},
-	{"a " + askedWord + " for the tent", true, asked},
+	{"a " + askedWord + " for the tent", true, reviewed},
 	{reportedWord, true, reported},
 	{"what is the meaning of life", true, nobody},
 }
 
 func payer(t *thief) string    { return t.payer }
 func rival(t *thief) string    { return t.rival }
-func asked(t *thief) string    { return t.asked }
+func reviewed(t *thief) string { return t.reviewed }
 func reported(t *thief) string { return t.reported }
 func nobody(*thief) string     { return "" }
 
@@ -167,7 +167,7 @@ func (t *thief) prepare(ctx context.Context, w *world) (err error) {
 	}{
 		{&t.payer, "Light kayak tours", thiefPage, []string{"zqkayakqz", "zqpaddleqz"}, 5.2, 1.7},
 		{&t.rival, "Canoe rental", rivalPage, []string{"zqcanoeqz"}, 5, 50},
-		{&t.asked, "Lanterns", "https://lantern.example/", []string{askedWord}, 3, 50},
+		{&t.reviewed, "Lanterns", "https://lantern.example/", []string{askedWord}, 3, 50},
 		{&t.creditor, "Sledges", "https://sledge.example/", []string{debtorWord}, 2, 50},
 		{&t.debtor, "Sleds", "https://sled.example/", []string{debtorWord}, 0, 50},
 	} {
@@ -228,8 +228,8 @@ func (w *world) eventually(ctx context.Context, holds func() (bool, error)) erro
 }
 
 // ask requests an ad for the honest publisher, which shows it, and returns its campaign; empty
-// without an ad. One in 30 readers follows the link, but none that of the debtor: the network needs a
-// rate of clicks.
+// without an ad. One in 30 readers follows the link, but none that of the debtor: the network needs
+// a rate of clicks.
 func (t *thief) ask(ctx context.Context, w *world, of probe) (winner string, err error) {
 	from, key := stranger(rand.Uint32()), t.publisher.key
 	if of.page {
@@ -245,7 +245,7 @@ func (t *thief) ask(ctx context.Context, w *world, of probe) (winner string, err
 		return "", nil
 	}
 	_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from})
-	if winner = ad.text("ad_id"); err != nil || winner == t.debtor || t.shown.Add(1)%30 != 1 {
+	if winner = ad.text("ad_id"); err != nil || winner == t.debtor || t.displayed.Add(1)%30 != 1 {
 		return winner, err
 	}
 	if err := schedule.Pause(ctx, 500*time.Millisecond); err != nil { // a click needs time
@@ -255,8 +255,8 @@ func (t *thief) ask(ctx context.Context, w *world, of probe) (winner string, err
 	return winner, err
 }
 
-// adFor requests an ad with a key. A busy machine has no fresh budgets at times: the request is then
-// repeated.
+// adFor requests an ad with a key. A busy machine has no fresh budgets at times: the request is
+// then repeated.
 func (w *world) adFor(ctx context.Context, key string, of probe, from string) (reply object, err error) {
 	headers := http.Header(nil)
 	if of.page {
@@ -379,8 +379,8 @@ func (*thief) domain(w *world, account, campaign int) string {
 	return fmt.Sprintf("thief%d-%d-%s.example", account, campaign, strings.TrimPrefix(w.prefix, "hostile-"))
 }
 
-// thiefWords are the words of its campaigns: the payer's and its rivals', and those of requests that
-// get no ad.
+// thiefWords are the words of its campaigns: the payer's and its rivals', and those of requests
+// that get no ad.
 var thiefWords = [][]string{
 	{"zqkayakqz"}, {"zqcanoeqz", "zqkayakqz"}, {"zqkayakqz", "zqpaddleqz"}, {askedWord, "zqkayakqz"},
 	{reportedWord, "zqcanoeqz"}, {"meaning", "life", "zqkayakqz"},
@@ -533,7 +533,7 @@ func (s *suite) judgeThief(before, after sold) {
 		t.loot.Lost += max(0, before[i][want]-after[i][want])
 		t.loot.Fills += max(before[i][""]-after[i][""], after[i][""]-before[i][""])
 	}
-	t.loot.Kept = after[0][t.payer]
+	t.loot.Filled = after[0][t.payer]
 	if t.loot.Won > 0 {
 		s.breach("a thief without money won %d auctions", t.loot.Won)
 	}
@@ -544,10 +544,10 @@ func (s *suite) judgeThief(before, after sold) {
 	if t.loot.Fills > 0 {
 		s.breach("a thief without money changed %d fills", t.loot.Fills)
 	}
-	if t.loot.Kept < probes {
+	if t.loot.Filled < probes {
 		s.breach(
 			"an honest publisher gets %d of %d ads of a campaign whose ads a thief holds without showing them",
-			t.loot.Kept, probes,
+			t.loot.Filled, probes,
 		)
 	}
 	if t.loot.Rows > thiefRows || t.loot.Bytes > thiefBytes {

@@ -284,15 +284,15 @@ func (w *world) campaign(ctx context.Context, owner person, fields object) (id s
 	if err != nil {
 		return "", err
 	}
-	made := reply.object("campaign")
-	if made.text("status") == "active" && made.text("delivers") == "everywhere" {
-		return made.text("id"), nil
+	created := reply.object("campaign")
+	if created.text("status") == "active" && created.text("delivers") == "everywhere" {
+		return created.text("id"), nil
 	}
 	_, err = w.call(ctx, request{
 		method: "POST", path: "/api/campaigns?action=review", bearer: w.admin.bearer, want: 200,
-		json: object{"id": made.text("id"), "decision": "approved"},
+		json: object{"id": created.text("id"), "decision": "approved"},
 	})
-	return made.text("id"), err
+	return created.text("id"), err
 }
 
 // unreviewed creates the first campaign of an advertiser with a balance, which pages show before a
@@ -415,31 +415,31 @@ func (w *world) send(ctx context.Context, r request) (status int, header http.He
 	if !strings.HasPrefix(target, "http") {
 		target = "http://" + w.addr + r.path
 	}
-	made, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
+	created, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
 	if err != nil {
 		return 0, nil, nil, err
 	}
 	if r.header != nil {
-		made.Header = r.header.Clone()
+		created.Header = r.header.Clone()
 	}
-	made.Header.Set("User-Agent", browser)
+	created.Header.Set("User-Agent", browser)
 	if r.agent != "" {
-		made.Header.Set("User-Agent", r.agent)
+		created.Header.Set("User-Agent", r.agent)
 	}
-	if r.body != nil && made.Header.Get("Content-Type") == "" {
-		made.Header.Set("Content-Type", "application/json")
+	if r.body != nil && created.Header.Get("Content-Type") == "" {
+		created.Header.Set("Content-Type", "application/json")
 	}
 	if r.bearer != "" {
-		made.Header.Set("Authorization", "Bearer "+r.bearer)
+		created.Header.Set("Authorization", "Bearer "+r.bearer)
 	}
 	if r.from != "" {
-		made.Header.Set("X-Forwarded-For", r.from)
+		created.Header.Set("X-Forwarded-For", r.from)
 	}
 	client := w.http
 	if r.client != nil {
 		client = r.client
 	}
-	reply, err := client.Do(made)
+	reply, err := client.Do(created)
 	if err != nil {
 		return 0, nil, nil, err
 	}

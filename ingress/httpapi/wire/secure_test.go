@@ -100,20 +100,20 @@ func TestProxiedClientsAreCounted(t *testing.T) {
 			Handler: http.HandlerFunc(sayPeer), ProxyFrom: everybody, Uncounted: everybodyButClients, ConnsPerAddr: 2,
 		},
 	)
-	var kept []net.Conn
+	var stored []net.Conn
 	for i := range 3 {
 		conn, err := net.Dial("tcp", l.Addr().String())
 		require.NoError(t, err)
 		t.Cleanup(func() { conn.Close() })
 		_, err = conn.Write([]byte(proxyHeader(t, 2, proxyproto.PROXY, fmt.Sprintf("203.0.113.7:%d", 5000+i))))
 		require.NoError(t, err)
-		kept = append(kept, conn)
+		stored = append(stored, conn)
 		require.Eventually(
 			t, func() bool { return s.Counts().Open.Load() >= int64(min(i+1, 2)) }, 5*time.Second, 5*time.Millisecond,
 		)
 		time.Sleep(20 * time.Millisecond)
 	}
-	reply, err := http.ReadResponse(bufio.NewReader(kept[2]), nil)
+	reply, err := http.ReadResponse(bufio.NewReader(stored[2]), nil)
 	require.NoError(t, err)
 	reply.Body.Close()
 	require.Equal(t, http.StatusTooManyRequests, reply.StatusCode)
@@ -184,17 +184,17 @@ func TestTLS(t *testing.T) {
 // A renewed certificate is shown to the next client; the connections that are there go on.
 func TestTLSShowsTheRenewedCertificate(t *testing.T) {
 	port, a := serveTLS(t, nil)
-	shown := func() string {
+	visible := func() string {
 		conn, err := tls.Dial("tcp", "localhost:"+port, believing(t, a))
 		require.NoError(t, err)
 		defer conn.Close()
 		return conn.ConnectionState().PeerCertificates[0].SerialNumber.String()
 	}
-	first := shown()
+	first := visible()
 	open, err := tls.Dial("tcp", "localhost:"+port, believing(t, a))
 	require.NoError(t, err)
 	require.NoError(t, a.Issue(linktest.Wish{File: "server", Hosts: []string{"localhost"}}))
-	require.Eventually(t, func() bool { return shown() != first }, 5*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return visible() != first }, 5*time.Second, 100*time.Millisecond)
 	require.True(t, strings.HasPrefix(send(t, open, ""), "200 "))
 }
 

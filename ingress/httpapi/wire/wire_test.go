@@ -370,10 +370,10 @@ func TestPieces(t *testing.T) {
 // A request is used again for the next one; what a handler has kept of its text stays.
 func TestTextIsKept(t *testing.T) {
 	t.Parallel()
-	var kept []string
+	var stored []string
 	ours, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		kept = append(
-			kept,
+		stored = append(
+			stored,
 			r.URL.Path+r.URL.RawQuery+r.Host+r.Header.Get("User-Agent")+r.Header.Get("X-Only-First")+r.RemoteAddr[:9],
 		)
 	})
@@ -382,7 +382,7 @@ func TestTextIsKept(t *testing.T) {
 		"GET /one?first HTTP/1.1\r\nHost: a\r\nUser-Agent: alpha\r\nX-Only-First: 1\r\n\r\nGET /two?other "+
 			"HTTP/1.1\r\nHost: b\r\nUser-Agent: gamma\r\n\r\n", 2,
 	)
-	require.Equal(t, []string{"/onefirstaalpha1127.0.0.1", "/twootherbgamma127.0.0.1"}, kept)
+	require.Equal(t, []string{"/onefirstaalpha1127.0.0.1", "/twootherbgamma127.0.0.1"}, stored)
 }
 
 // What a handler has a request parse is not part of the next one.

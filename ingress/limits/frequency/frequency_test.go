@@ -65,7 +65,7 @@ func noon() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).Add(12 
 var settings = Config{Pending: 10 * time.Minute, FirstTurn: 1, TurnGap: 1}
 
 // show runs one auction for the campaign, and returns the id and whether the ad was shown.
-func show(ctx context.Context, c *Caps, ask Ask, k *auction.Campaign) (id uuid.UUID, v Visit, shown bool) {
+func show(ctx context.Context, c *Caps, ask Ask, k *auction.Campaign) (id uuid.UUID, v Visit, visible bool) {
 	c.Begin(ctx, ask, &v)
 	id = auctionAt(ask.Now)
 	if v.Wait() == 0 && v.Check(k) == "" {
@@ -92,26 +92,26 @@ func TestCapOfASession(t *testing.T) {
 	ask := func(session string) Ask { return Ask{Session: keyed(publisher, session, now), Now: now} }
 	var ids []uuid.UUID
 	for range 3 {
-		id, _, shown := show(t.Context(), c, ask("s"), capped(3))
-		require.True(t, shown)
+		id, _, visible := show(t.Context(), c, ask("s"), capped(3))
+		require.True(t, visible)
 		ids = append(ids, id)
 	}
-	_, v, shown := show(t.Context(), c, ask("s"), capped(3))
-	require.False(t, shown, "the fourth in the session")
+	_, v, visible := show(t.Context(), c, ask("s"), capped(3))
+	require.False(t, visible, "the fourth in the session")
 	seconds, turns := v.RetryAfter()
 	require.InDelta(t, 600, seconds, 1, "when a decision runs out")
 	require.Zero(t, turns)
-	_, _, shown = show(t.Context(), c, ask("s"), capped(4))
-	require.True(t, shown, "another campaign")
-	_, _, shown = show(t.Context(), c, ask("other"), capped(3))
-	require.True(t, shown, "another session")
-	_, _, shown = show(t.Context(), c, Ask{Session: keyed(uuid.New(), "s", now), Now: now}, capped(3))
-	require.True(t, shown, "the same id with another publisher")
+	_, _, visible = show(t.Context(), c, ask("s"), capped(4))
+	require.True(t, visible, "another campaign")
+	_, _, visible = show(t.Context(), c, ask("other"), capped(3))
+	require.True(t, visible, "another session")
+	_, _, visible = show(t.Context(), c, Ask{Session: keyed(uuid.New(), "s", now), Now: now}, capped(3))
+	require.True(t, visible, "the same id with another publisher")
 	for range 10 {
-		_, _, shown = show(t.Context(), c, ask(""), capped(3))
-		require.True(t, shown, "without a session nothing is capped")
-		_, _, shown = show(t.Context(), c, ask("s"), capped(0))
-		require.True(t, shown, "0 is no cap")
+		_, _, visible = show(t.Context(), c, ask(""), capped(3))
+		require.True(t, visible, "without a session nothing is capped")
+		_, _, visible = show(t.Context(), c, ask("s"), capped(0))
+		require.True(t, visible, "0 is no cap")
 	}
 
 	// An unconfirmed exposure stops counting; a confirmed one, however often, counts once and for
@@ -122,18 +122,18 @@ func TestCapOfASession(t *testing.T) {
 	c.Confirm(keyed(publisher, "s", now), uuid.UUID(capped(3).ID), auctionAt(now)) // a beacon makes no decision
 	now = now.Add(settings.Pending)
 	for i := range 3 {
-		_, v, shown = show(t.Context(), c, ask("s"), capped(3))
-		require.Equal(t, i < 2, shown, i)
+		_, v, visible = show(t.Context(), c, ask("s"), capped(3))
+		require.Equal(t, i < 2, visible, i)
 	}
 	c.Confirm(keyed(publisher, "s", now), uuid.UUID(capped(3).ID), ids[1]) // late, and it was seen
 	now = now.Add(settings.Pending)
-	_, _, shown = show(t.Context(), c, ask("s"), capped(3))
-	require.True(t, shown)
-	_, _, shown = show(t.Context(), c, ask("s"), capped(3))
-	require.False(t, shown)
+	_, _, visible = show(t.Context(), c, ask("s"), capped(3))
+	require.True(t, visible)
+	_, _, visible = show(t.Context(), c, ask("s"), capped(3))
+	require.False(t, visible)
 	now = now.Add(24 * time.Hour)
-	_, _, shown = show(t.Context(), c, ask("s"), capped(3))
-	require.True(t, shown, "another day")
+	_, _, visible = show(t.Context(), c, ask("s"), capped(3))
+	require.True(t, visible, "another day")
 }
 
 // When every impression is confirmed, a full cap has room again at midnight UTC.
@@ -146,8 +146,8 @@ func TestRetryAtMidnight(t *testing.T) {
 	require.Empty(t, v.Check(capped(1)))
 	v.End(id, capped(1))
 	c.Confirm(keyed(publisher, "s", now), uuid.UUID(capped(1).ID), id)
-	_, v, shown := show(t.Context(), c, Ask{Session: keyed(publisher, "s", now), Now: now}, capped(1))
-	require.False(t, shown)
+	_, v, visible := show(t.Context(), c, Ask{Session: keyed(publisher, "s", now), Now: now}, capped(1))
+	require.False(t, visible)
 	seconds, _ := v.RetryAfter()
 	require.Equal(t, 3600, seconds)
 }
@@ -164,12 +164,12 @@ func auctionAt(at time.Time) uuid.UUID {
 func TestConversation(t *testing.T) {
 	now := noon()
 	c := node(t, Config{Pending: time.Minute, FirstTurn: 3, TurnGap: 2}, nil, func() time.Time { return now })
-	three, one := 3, 1
+	three, first := 3, 1
 	counted := Ask{Session: keyed(publisher, "counted", now), Now: now}
 	var at []int
 	for turn := 1; turn <= 8; turn++ {
-		_, v, shown := show(t.Context(), c, counted, capped(0))
-		if shown {
+		_, v, visible := show(t.Context(), c, counted, capped(0))
+		if visible {
 			at = append(at, turn)
 			continue
 		}
@@ -181,23 +181,23 @@ func TestConversation(t *testing.T) {
 
 	stated := Ask{Session: keyed(publisher, "stated", now), Now: now}
 	for _, tc := range []struct {
-		turn  int
-		gap   *int
-		shown bool
+		turn    int
+		gap     *int
+		visible bool
 	}{
 		{1, nil, false}, {4, nil, true}, {5, nil, false}, {6, nil, true}, {8, &three, false}, {9, &three, true},
-		{10, &one, true},
+		{10, &first, true},
 	} {
 		stated.Turn, stated.TurnGap = tc.turn, tc.gap
-		_, _, shown := show(t.Context(), c, stated, capped(0))
-		require.Equal(t, tc.shown, shown, tc)
+		_, _, visible := show(t.Context(), c, stated, capped(0))
+		require.Equal(t, tc.visible, visible, tc)
 	}
-	_, _, shown := show(t.Context(), c, Ask{Turn: 2, Now: now}, capped(0))
-	require.False(t, shown, "the first turn needs no session")
-	_, _, shown = show(t.Context(), c, Ask{Now: now}, capped(0))
-	require.True(t, shown, "nothing is known of the conversation")
-	_, _, shown = show(t.Context(), c, Ask{Turn: 1, FirstTurn: &one, Now: now}, capped(0))
-	require.True(t, shown, "the request's own rule")
+	_, _, visible := show(t.Context(), c, Ask{Turn: 2, Now: now}, capped(0))
+	require.False(t, visible, "the first turn needs no session")
+	_, _, visible = show(t.Context(), c, Ask{Now: now}, capped(0))
+	require.True(t, visible, "nothing is known of the conversation")
+	_, _, visible = show(t.Context(), c, Ask{Turn: 1, FirstTurn: &first, Now: now}, capped(0))
+	require.True(t, visible, "the request's own rule")
 }
 
 // Two concurrent auctions of one session cannot both use the last impression under a cap.
@@ -208,9 +208,9 @@ func TestOneSessionInParallel(t *testing.T) {
 	won := 0
 	for range 64 {
 		wg.Go(func() {
-			if _, _, shown := show(
+			if _, _, visible := show(
 				t.Context(), c, Ask{Session: keyed(publisher, "s", noon()), Now: noon()}, capped(3),
-			); shown {
+			); visible {
 				mu.Lock()
 				won++
 				mu.Unlock()
@@ -229,17 +229,17 @@ func TestNodesShareSessions(t *testing.T) {
 		clock := func() time.Time { return now }
 		a, b := node(t, settings, client, clock), node(t, settings, client, clock)
 		ask := Ask{Session: keyed(publisher, "s", now), Now: now}
-		id, _, shown := show(t.Context(), a, ask, capped(2))
-		require.True(t, shown)
+		id, _, visible := show(t.Context(), a, ask, capped(2))
+		require.True(t, visible)
 		require.NoError(t, a.Share(t.Context()))
-		_, _, shown = show(t.Context(), b, ask, capped(2)) // read
-		require.True(t, shown)
-		_, _, shown = show(t.Context(), b, ask, capped(2))
-		require.False(t, shown)
+		_, _, visible = show(t.Context(), b, ask, capped(2)) // read
+		require.True(t, visible)
+		_, _, visible = show(t.Context(), b, ask, capped(2))
+		require.False(t, visible)
 		require.NoError(t, b.Share(t.Context()))
 		require.NoError(t, a.Share(t.Context()))
-		_, _, shown = show(t.Context(), a, ask, capped(2)) // heard
-		require.False(t, shown)
+		_, _, visible = show(t.Context(), a, ask, capped(2)) // heard
+		require.False(t, visible)
 
 		// The impression reaches the other node; the decision of b is never seen.
 		b.Confirm(keyed(publisher, "s", now), uuid.UUID(capped(2).ID), id)
@@ -401,13 +401,13 @@ func TestOvershootIsBoundedByTheNumberOfNodes(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *redis.Client) {
 		nodes := []*Caps{node(t, settings, client, time.Now), node(t, settings, client, time.Now)}
 		ask := Ask{Session: keyed(publisher, uuid.NewString(), noon()), Now: noon()}
-		shown := 0
+		views := 0
 		for i := range 20 {
 			if _, _, ok := show(t.Context(), nodes[i%2], ask, capped(3)); ok {
-				shown++
+				views++
 			}
 		}
-		require.Equal(t, 6, shown)
+		require.Equal(t, 6, views)
 		for range 2 {
 			for _, c := range nodes {
 				require.NoError(t, c.Share(t.Context()))
@@ -426,8 +426,8 @@ func TestStoreAway(t *testing.T) {
 	c, err := New(settings, Deps{Campaigns: shelf{}, Store: &lossy{away: true}, Exchange: nil})
 	require.NoError(t, err)
 	for i := range 4 {
-		_, _, shown := show(t.Context(), c, Ask{Session: keyed(publisher, "s", noon()), Now: noon()}, capped(3))
-		require.Equal(t, i < 3, shown)
+		_, _, visible := show(t.Context(), c, Ask{Session: keyed(publisher, "s", noon()), Now: noon()}, capped(3))
+		require.Equal(t, i < 3, visible)
 	}
 	require.Positive(t, c.rest.Load())
 }
@@ -465,6 +465,6 @@ func BenchmarkVisit(b *testing.B) {
 	}
 }
 
-func counted(shown []exposure, now time.Time) int {
-	return countIf(shown, func(e exposure) bool { return e.counts(now.Unix()) })
+func counted(displayed []exposure, now time.Time) int {
+	return countIf(displayed, func(e exposure) bool { return e.counts(now.Unix()) })
 }

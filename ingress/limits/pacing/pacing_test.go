@@ -127,13 +127,13 @@ func TestDecidedByHash(t *testing.T) {
 
 // curves answers one curve, or an error.
 type curves struct {
-	curve campaign.Curve
-	err   error
-	asked atomic.Int64
+	curve    campaign.Curve
+	err      error
+	requests atomic.Int64
 }
 
 func (c *curves) Curves(_ context.Context, ids []uuid.UUID) (map[uuid.UUID]campaign.Curve, error) {
-	c.asked.Add(1)
+	c.requests.Add(1)
 	if c.err != nil || c.curve == (campaign.Curve{}) {
 		return nil, c.err
 	}
@@ -157,7 +157,7 @@ func TestCurveShapesThePlan(t *testing.T) {
 	}
 	require.NoError(t, p.Learn(t.Context()))
 	require.NoError(t, p.Learn(t.Context()))
-	require.EqualValues(t, 2, known.asked.Load(), "not again for half an hour")
+	require.EqualValues(t, 2, known.requests.Load(), "not again for half an hour")
 	plan := k.curve.Load()
 	require.Less(t, plan.rate(now, time.Time{}), p.even.rate(now, time.Time{})/2)
 	require.Greater(
@@ -211,7 +211,7 @@ func TestRun(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		require.Len(t, *p.cells.Load(), 1)
-		require.Positive(t, known.asked.Load())
+		require.Positive(t, known.requests.Load())
 		time.Sleep(forgetAfter)
 		synctest.Wait()
 		require.Empty(t, *p.cells.Load())

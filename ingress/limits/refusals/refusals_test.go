@@ -221,17 +221,17 @@ func TestRedisAway(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, store refusals.Store) {
 		gate := &away{Store: store}
-		n, kept, s := newNode(gate), aSession(), aSession()
-		n.Refuse(t.Context(), &kept, n.clock())
+		n, stored, s := newNode(gate), aSession(), aSession()
+		n.Refuse(t.Context(), &stored, n.clock())
 		gate.full.Store(true)
 		n.now.Add(int64(time.Hour))
 		for range 3 {
 			n.Refuse(t.Context(), &s, n.clock())
-			n.Refuse(t.Context(), &kept, n.clock())
+			n.Refuse(t.Context(), &stored, n.clock())
 		}
 		require.False(t, n.refuses(s))
-		require.True(t, n.Refused(&kept, noon.Add(24*time.Hour-time.Second)))
-		require.False(t, n.Refused(&kept, noon.Add(24*time.Hour)), "the later mark was not kept")
+		require.True(t, n.Refused(&stored, noon.Add(24*time.Hour-time.Second)))
+		require.False(t, n.Refused(&stored, noon.Add(24*time.Hour)), "the later mark was not kept")
 		require.EqualValues(t, 6, metric(t, n, "adnet_suitability_marks_dropped_total"))
 		require.EqualValues(t, 1, metric(t, n, "adnet_suitability_marks"))
 		require.Equal(t, 1, bytes.Count(n.log.Bytes(), []byte("\n")))

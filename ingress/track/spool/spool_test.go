@@ -213,10 +213,10 @@ func TestACrashBeforeTheDeletionRepeatsTheSegment(t *testing.T) {
 	f.stop()
 	left := segments(t, dir, suffix)
 	require.Len(t, left, 1)
-	kept, err := os.ReadFile(left[0])
+	stored, err := os.ReadFile(left[0])
 	require.NoError(t, err)
 	for range 2 {
-		require.NoError(t, os.WriteFile(left[0], kept, 0o600))
+		require.NoError(t, os.WriteFile(left[0], stored, 0o600))
 		again := open(t, dir, 1<<20).run(t)
 		again.drainedSoon(t)
 		require.Equal(t, []string{"t/k/a"}, again.log.records())
@@ -382,7 +382,7 @@ func TestAppendsRaceWithTheStop(t *testing.T) {
 	f.run(t)
 	var wait sync.WaitGroup
 	var mu sync.Mutex
-	kept := map[string]bool{}
+	stored := map[string]bool{}
 	started := make(chan struct{}, 100)
 	for worker := range 8 {
 		wait.Go(func() {
@@ -394,7 +394,7 @@ func TestAppendsRaceWithTheStop(t *testing.T) {
 					return
 				}
 				mu.Lock()
-				kept[value] = true
+				stored[value] = true
 				mu.Unlock()
 				select {
 				case started <- struct{}{}:
@@ -413,7 +413,7 @@ func TestAppendsRaceWithTheStop(t *testing.T) {
 	for _, v := range onDisk(t, dir) {
 		found[v] = true
 	}
-	for v := range kept {
+	for v := range stored {
 		require.True(t, found[v], v)
 	}
 }
@@ -422,7 +422,7 @@ func TestAppendsRaceWithTheStop(t *testing.T) {
 func TestEveryStoredRecordIsProduced(t *testing.T) {
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, 2))
-	var kept, produced sync.Map
+	var stored, produced sync.Map
 	total := 0
 	for round := range 6 {
 		f := open(t, dir, 1<<30)
@@ -440,7 +440,7 @@ func TestEveryStoredRecordIsProduced(t *testing.T) {
 				for i := range 100 {
 					value := fmt.Sprintf("%d-%d-%d", round, worker, i)
 					if f.append(value) == nil {
-						kept.Store(value, true)
+						stored.Store(value, true)
 					}
 				}
 			})
@@ -453,7 +453,7 @@ func TestEveryStoredRecordIsProduced(t *testing.T) {
 		f.stop()
 	}
 	n := 0
-	kept.Range(func(v, _ any) bool {
+	stored.Range(func(v, _ any) bool {
 		_, ok := produced.Load(v)
 		require.True(t, ok, v)
 		n++

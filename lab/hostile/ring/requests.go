@@ -97,9 +97,9 @@ func (m *month) showElsewhere(c *entry, won *auction.Outcome, viewed bool) {
 		m.out.Held++
 	case c.billing == campaign.VCPM && !viewed:
 	case c.billing.Thousands():
-		m.out.Shown += won.Price / 1000
+		m.out.Elsewhere += won.Price / 1000
 	default:
-		m.out.Shown += won.EffectiveCPM / 1000
+		m.out.Elsewhere += won.EffectiveCPM / 1000
 	}
 }
 

@@ -125,16 +125,17 @@ type Outcome struct {
 	Bought money.Micros `json:"bought_with_credits"`
 	// Credits is the value of the Credits that it could spend at the end, or soon.
 	Credits money.Micros `json:"credits"`
-	// Shown is the value of its ads at honest publishers: their price where impressions or views are
-	// paid, else as auctions valued them, without those of bound campaigns, whose number is Held.
-	Shown money.Micros `json:"shown_elsewhere"`
-	Held  int          `json:"ads_of_bound_campaigns"`
+	// Elsewhere is the value of its ads at honest publishers: their price where impressions or
+	// views are paid, else as auctions valued them, without those of bound campaigns, whose number
+	// is Held.
+	Elsewhere money.Micros `json:"shown_elsewhere"`
+	Held      int          `json:"ads_of_bound_campaigns"`
 	// Others is the sum that other advertisers were charged for its publishers' traffic, and Fair
 	// that for as many ads at honest publishers.
 	Others money.Micros `json:"others_charged"`
 	Fair   money.Micros `json:"fair_price"`
-	// Allowance is what its families may show before their first charged act, with the ads of the time
-	// until that is computed.
+	// Allowance is what its families may show before their first charged act, with the ads of the
+	// time until that is computed.
 	Allowance money.Micros `json:"allowance"`
 	// Refused is the number of clicks and views of its servers above the network's rates.
 	Refused int `json:"acts_above_the_rate"`
@@ -144,9 +145,10 @@ type Outcome struct {
 	Requests int `json:"requests"`
 }
 
-// Takes returns what the ring takes out: ads of others' publishers beyond the constant, and Credits.
+// Takes returns what the ring takes out: ads of others' publishers beyond the constant, and
+// Credits.
 func (o *Outcome) Takes() money.Micros {
-	return max(0, o.Shown-o.Allowance) + o.Credits
+	return max(0, o.Elsewhere-o.Allowance) + o.Credits
 }
 
 // Pays returns what it pays in, with the price of the ads of others that its publishers showed.
