@@ -281,8 +281,8 @@ func (r *consumersRole) judging() error {
 	r.runs(
 		"standing",
 		standing.New(standing.Deps{
-			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Families: families, Judge: owed.Judge,
-			Reporter: r.clerk.Of(roster.Standing), Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(),
+			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Ads: r.ShowRates, Store: r.Books, Families: families,
+			Judge: owed.Judge, Reporter: r.clerk.Of(roster.Standing), Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(),
 		}),
 	)
 	return nil

@@ -29,6 +29,7 @@ import (
 	"adnet/internal/roster"
 	"adnet/internal/schedule"
 	"adnet/internal/standing"
+	"adnet/internal/traffic"
 )
 
 const (
@@ -49,6 +50,13 @@ type Source interface {
 	Delays(ctx context.Context, q report.DelayQuery) ([]report.Delay, error)
 }
 
+// Ads counts the events of campaigns at publishers; see analytics/stats.
+type Ads interface {
+	// PublisherCounts sums the counted events of each campaign at each of the publishers from a day
+	// on.
+	PublisherCounts(ctx context.Context, since day.Day, developers []uuid.UUID) ([]traffic.AdCount, error)
+}
+
 // Store stores accounts, charges and campaigns.
 type Store interface {
 	campaign.Changes
@@ -59,6 +67,8 @@ type Store interface {
 	BackedCharges(ctx context.Context, since, until day.Day) ([]standing.Charge, error)
 	// HighestBids lists the highest bid of each campaign and billing model.
 	HighestBids(ctx context.Context) ([]ledger.HighestBid, error)
+	// OpenActCases lists the publishers with open cases about acts, by campaign.
+	OpenActCases(ctx context.Context) (map[uuid.UUID][]uuid.UUID, error)
 	// KeepStandings stores the standings of campaigns that did not change meanwhile.
 	KeepStandings(ctx context.Context, changes []campaign.StandingChange) error
 	// KeepPublisherVotes replaces the votes of publishers, by account.
@@ -77,6 +87,7 @@ type Deps struct {
 	Log      *slog.Logger
 	Metrics  prometheus.Registerer
 	Source   Source
+	Ads      Ads
 	Store    Store
 	Families Families // nil: each account is a family with its seats
 	// Postpaid reports that accounts spend without a deposit (ADNET_PREPAID=off), so that each can
@@ -101,6 +112,7 @@ type Standings struct {
 	counters  counters
 	charges   charges
 	delays    delays
+	doubts    doubts
 	highest   map[uuid.UUID]money.Micros
 	former    map[uuid.UUID][]owed.Former // the highest bids per act, whatever a campaign pays for now
 	highestAt time.Time
@@ -131,7 +143,7 @@ func New(deps Deps) *Standings {
 		changes:  counter("adnet_standing_changes_total", "Changes of the standing of campaigns."),
 		failed:   counter("adnet_standing_failures_total", "Minutes in which standings could not be computed."),
 		counters: counters{source: deps.Source}, charges: charges{store: deps.Store},
-		delays: delays{source: deps.Source},
+		delays: delays{source: deps.Source}, doubts: doubts{ads: deps.Ads, store: deps.Store},
 	}
 }
 
@@ -162,7 +174,11 @@ func (s *Standings) Turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.counters.read(ctx, now, people.relations(s.campaigns.all)); err != nil {
+	of := people.relations(s.campaigns.all)
+	if err := s.counters.read(ctx, now, of); err != nil {
+		return err
+	}
+	if err := s.doubts.read(ctx, now, of); err != nil {
 		return err
 	}
 	charged, err := s.charges.read(ctx, now)
@@ -290,7 +306,7 @@ func (s *Standings) judge(
 		c := owed.Campaign{
 			ID: id, Family: member.Family, Billing: k.billing, Goal: k.goal, Bid: max(k.bid, s.highest[id]),
 			Impressions: all.impressions, Clicks: all.clicks, Conversions: all.conversions, Charged: all.charged,
-			Billed: all.billed, Former: s.former[id], Recent: recent,
+			Billed: all.billed, Former: s.former[id], Recent: recent, Doubted: s.doubts.of[id],
 		}
 		if k.billing == campaign.CPM {
 			thousands = append(thousands, month)

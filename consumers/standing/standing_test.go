@@ -16,11 +16,13 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/family"
+	"adnet/internal/ledger"
 	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/owed"
 	"adnet/internal/report"
 	"adnet/internal/standing"
+	"adnet/internal/traffic"
 )
 
 // placed are events of a campaign at a publisher.
@@ -121,6 +123,21 @@ func (w *world) placed(q report.Query) (result report.Result, err error) {
 	return result, nil
 }
 
+func (w *world) PublisherCounts(
+	_ context.Context, since day.Day, developers []uuid.UUID,
+) (list []traffic.AdCount, err error) {
+	w.readings++
+	for _, e := range w.places {
+		if e.at >= since && slices.Contains(developers, e.developer) {
+			list = append(list, traffic.AdCount{
+				CampaignID: e.campaign, DeveloperID: e.developer, Impressions: e.counts.Impressions,
+				Clicks: e.counts.Clicks, Conversions: e.counts.Conversions,
+			})
+		}
+	}
+	return list, nil
+}
+
 // place adds events of a campaign at a publisher on a day.
 func (w *world) place(d day.Day, c campaign.Campaign, publisher account.User, counts report.Counts) {
 	w.places = append(w.places, placed{d, c.AdvertiserID, c.ID, publisher.DeveloperID, counts})
@@ -149,7 +166,7 @@ func newWorld(t *testing.T) (*world, *Standings) {
 // process returns another process on the same store.
 func (w *world) process() *Standings {
 	return New(Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Store: w, Families: w,
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Ads: w, Store: w, Families: w,
 		Judge: func(in owed.Input) map[uuid.UUID]owed.Result {
 			w.judged = in
 			return w.results
@@ -418,6 +435,57 @@ func TestOwnFamilysPublishersDoNotCount(t *testing.T) {
 	require.EqualValues(t, []int64{400, 28, 28}, []int64{got.Impressions, got.Clicks, got.Acts}, "what strangers show counts")
 	require.Zero(t, byID[paid.ID].Impressions)
 	require.Equal(t, money.USD, w.judged.Median, "the thief's own charges set no price")
+}
+
+// The counters at publishers with an open case about the campaign's acts are in doubt, until it ends.
+func TestActsWithAnOpenCaseAreInDoubt(t *testing.T) {
+	w, s := newWorld(t)
+	owner, thief, honest, member := w.user(uuid.Nil), w.user(uuid.Nil), w.user(uuid.Nil), w.user(uuid.Nil)
+	w.families[member.ID] = family.Member{Family: owner.ID}
+	byClick := func(c *campaign.Campaign) { c.BillingModel = campaign.CPC }
+	c, other := w.campaign(owner.ID, byClick), w.campaign(honest.ID, byClick)
+	today := day.Of(w.now)
+	for _, d := range []day.Day{today, today - 20} {
+		for _, at := range []account.User{thief, honest, member} {
+			w.place(d, c, at, report.Counts{Impressions: 50, Clicks: 20, Conversions: 1, Billed: 20, Spend: money.USD})
+			w.place(d, other, at, report.Counts{Impressions: 7})
+		}
+	}
+	read := 0
+	doubted := func(id uuid.UUID) owed.Doubted {
+		before := w.readings
+		w.turn(s)
+		read = w.readings - before
+		at := slices.IndexFunc(w.judged.Campaigns, func(c owed.Campaign) bool { return c.ID == id })
+		return w.judged.Campaigns[at].Doubted
+	}
+	require.Zero(t, doubted(c.ID))
+	require.Zero(t, doubted(c.ID))
+	usual := read
+	open := func(at account.User) uuid.UUID {
+		of := ledger.Quarantine{ID: uuid.New(), DeveloperID: at.DeveloperID, OpenedAt: w.now, Evidence: traffic.Evidence{
+			Rule: traffic.QuarantineActs, Campaign: c.ID,
+			Today: traffic.PublisherDay{DeveloperID: at.DeveloperID, Day: today},
+		}}
+		opened, err := w.OpenQuarantine(t.Context(), of)
+		require.NoError(t, err)
+		require.True(t, opened)
+		return of.ID
+	}
+	held := open(thief)
+	require.Equal(t, owed.Doubted{Impressions: 100, Clicks: 40, Conversions: 2}, doubted(c.ID))
+	require.Equal(t, usual+1, read)
+	require.Zero(t, doubted(other.ID), "of another campaign")
+	require.Equal(t, usual, read, "they are read when cases change")
+	open(member)
+	require.EqualValues(t, 100, doubted(c.ID).Impressions, "the own family's do not count anyway")
+	open(honest)
+	require.EqualValues(t, 200, doubted(c.ID).Impressions)
+	_, err := w.EndQuarantine(t.Context(), ledger.QuarantineVerdict{
+		Case: held, Decision: ledger.QuarantineRelease, By: uuid.New(), Note: "readers", At: w.now,
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, 100, doubted(c.ID).Impressions, "a released publisher is in no doubt")
 }
 
 // Credits that were charged at the own family's publishers are spent nevertheless.

@@ -13,24 +13,24 @@ import (
 
 // CampaignCounts sums the counted events of each campaign from a day on.
 func (r *Reports) CampaignCounts(_ context.Context, since day.Day) ([]traffic.AdCount, error) {
-	return r.adCounts(since, func(*dimensions) (uuid.UUID, bool) { return uuid.Nil, true }), nil
+	return r.adCounts(since, func(*ids) (uuid.UUID, bool) { return uuid.Nil, true }), nil
 }
 
 // PublisherCounts sums the counted events of each campaign at each of the publishers from a day on.
 func (r *Reports) PublisherCounts(
 	_ context.Context, since day.Day, developers []uuid.UUID,
 ) ([]traffic.AdCount, error) {
-	return r.adCounts(since, func(d *dimensions) (uuid.UUID, bool) {
+	return r.adCounts(since, func(d *ids) (uuid.UUID, bool) {
 		return d.developer, slices.Contains(developers, d.developer)
 	}), nil
 }
 
-func (r *Reports) adCounts(since day.Day, of func(*dimensions) (uuid.UUID, bool)) []traffic.AdCount {
+func (r *Reports) adCounts(since day.Day, of func(*ids) (uuid.UUID, bool)) []traffic.AdCount {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	type place struct{ campaign, developer uuid.UUID }
 	sums := make(map[place]traffic.AdCount)
-	for date, all := range r.days {
+	for date, all := range r.sums {
 		if date < since {
 			continue
 		}

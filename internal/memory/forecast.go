@@ -14,7 +14,7 @@ func (r *Reports) Requests(_ context.Context, p report.Places) ([]report.Won, er
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	owners := make(map[uuid.UUID]uuid.UUID)
-	for _, rows := range r.days {
+	for _, rows := range r.sums {
 		for d := range rows {
 			owners[d.campaign] = d.advertiser
 		}

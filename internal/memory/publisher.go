@@ -233,25 +233,29 @@ func (s *Store) openCase(ctx context.Context, c ledger.Quarantine) (bool, error)
 func (s *Store) Quarantines(_ context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []ledger.Quarantine
+	var found []*ledger.Quarantine
 	for _, c := range s.ledger.publishers.cases {
 		if (q.Developer == uuid.Nil || q.Developer == c.DeveloperID) && (!q.Open || c.Decision == "") &&
 			!c.OpenedAt.Before(q.Since) {
-			list = append(list, s.quarantine(c))
+			found = append(found, c)
 		}
 	}
-	slices.SortFunc(list, func(a, b ledger.Quarantine) int {
+	slices.SortFunc(found, func(a, b *ledger.Quarantine) int {
 		return cmp.Or(b.OpenedAt.Compare(a.OpenedAt), bytes.Compare(a.ID[:], b.ID[:]))
 	})
-	return list[:min(len(list), max(1, q.Limit))], nil
+	var list []ledger.Quarantine
+	for _, c := range found[:min(len(found), max(1, q.Limit))] {
+		list = append(list, s.quarantine(c))
+	}
+	return list, nil
 }
 
 // quarantine returns a case with its sums. The store's mutex is held.
 func (s *Store) quarantine(c *ledger.Quarantine) ledger.Quarantine {
-	out := *c
+	out, account := *c, ledger.HeldCredits(c.ID)
 	for i := range s.ledger.transactions {
 		for _, e := range s.ledger.transactions[i].Entries {
-			if e.Account == ledger.HeldCredits(c.ID) && e.Amount > 0 {
+			if e.Account == account && e.Amount > 0 {
 				out.Held += money.Credits(e.Amount)
 			}
 		}

@@ -29,6 +29,7 @@ const tokenWindow = 100_000
 type Reports struct {
 	mu        sync.RWMutex
 	days      map[day.Day]map[dimensions]*report.Counts
+	sums      map[day.Day]map[ids]*report.Counts // of days
 	converted map[convertedKey]*report.Converted
 	delays    map[delayKey]int64
 	traffic   map[day.Day]map[trafficKey]*report.Traffic
@@ -64,9 +65,12 @@ type noticeKey struct {
 	kind, proof string
 }
 
-// dimensions are the keys by which stats are split and filtered.
+// ids are the keys by which stats are filtered.
+type ids struct{ advertiser, campaign, developer uuid.UUID }
+
+// dimensions are the keys by which stats are split.
 type dimensions struct {
-	advertiser, campaign, developer    uuid.UUID
+	ids
 	format, integrationMethod, hostApp string
 	surface, region, language          string
 	hour                               uint8 // of the day
@@ -76,6 +80,7 @@ type dimensions struct {
 func NewReports() *Reports {
 	return &Reports{
 		days:      make(map[day.Day]map[dimensions]*report.Counts),
+		sums:      make(map[day.Day]map[ids]*report.Counts),
 		converted: make(map[convertedKey]*report.Converted),
 		delays:    make(map[delayKey]int64),
 		traffic:   make(map[day.Day]map[trafficKey]*report.Traffic),
@@ -143,16 +148,22 @@ func (r *Reports) insert(row *report.Row) {
 	if received.Before(time.Unix(0, 0)) {
 		received = time.Unix(0, 0)
 	}
-	date := r.days[day.Of(received)]
+	date, sums := r.days[day.Of(received)], r.sums[day.Of(received)]
 	if date == nil {
-		date = make(map[dimensions]*report.Counts)
-		r.days[day.Of(received)] = date
+		date, sums = make(map[dimensions]*report.Counts), make(map[ids]*report.Counts)
+		r.days[day.Of(received)], r.sums[day.Of(received)] = date, sums
 	}
 	key := dimensions{
-		advertiser: row.AdvertiserID, campaign: row.CampaignID, developer: row.DeveloperID,
+		ids:    ids{row.AdvertiserID, row.CampaignID, row.DeveloperID},
 		format: row.Format, integrationMethod: row.IntegrationMethod, hostApp: row.HostApp,
 		surface: row.Surface, region: row.Region, language: row.Language, hour: uint8(received.UTC().Hour()),
 	}
+	sum := sums[key.ids]
+	if sum == nil {
+		sum = new(report.Counts)
+		sums[key.ids] = sum
+	}
+	count(sum, row)
 	counts := date[key]
 	if counts == nil {
 		counts = new(report.Counts)
@@ -341,19 +352,20 @@ func (r *Reports) Aggregate(_ context.Context, date day.Day) (int, error) {
 	return len(r.days[date]), nil
 }
 
-// keyOf returns a row's key in each breakdown from its dimensions. Breakdowns by day and by hour
-// use the day as well.
-var keyOf = map[report.Breakdown]func(*dimensions) string{
-	"":                         nil,
-	report.ByDay:               nil,
-	report.ByCampaign:          func(d *dimensions) string { return d.campaign.String() },
+// textOf returns the key of a row in the breakdowns that [ids] do not have.
+var textOf = map[report.Breakdown]func(*dimensions) string{
 	report.ByFormat:            func(d *dimensions) string { return d.format },
 	report.ByHostApp:           func(d *dimensions) string { return d.hostApp },
 	report.ByIntegrationMethod: func(d *dimensions) string { return d.integrationMethod },
-	report.ByPublisher:         func(d *dimensions) string { return d.developer.String() },
 	report.BySurface:           func(d *dimensions) string { return d.surface },
 	report.ByRegion:            func(d *dimensions) string { return d.region },
 	report.ByLanguage:          func(d *dimensions) string { return d.language },
+}
+
+// idOf returns the key of a row in the other breakdowns, but for those by day and by hour.
+var idOf = map[report.Breakdown]func(*ids) uuid.UUID{
+	report.ByCampaign:  func(d *ids) uuid.UUID { return d.campaign },
+	report.ByPublisher: func(d *ids) uuid.UUID { return d.developer },
 }
 
 // Stats answers q. Error: errs.InvalidRequest for a breakdown outside the closed list.
@@ -361,60 +373,117 @@ func (r *Reports) Stats(_ context.Context, q report.Query) (report.Result, error
 	if err := q.Check(); err != nil {
 		return report.Result{}, err
 	}
-	key := keyOf[q.Breakdown]
-	groups := make(map[string]*report.Counts)
+	of := selectionOf(q)
+	texts, accounts := make(map[string]*report.Counts), make(map[uuid.UUID]*report.Counts)
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	result := report.Result{AsOf: r.until}
-	for date, rows := range r.days {
+	for date, rows := range r.sums {
 		if date < q.Since || date > q.Until {
 			continue
 		}
-		daily, some := report.Group{Key: date.String()}, false
-		for d, counts := range rows {
-			if !matches(q, &d) {
-				continue
-			}
-			some = true
-			daily.Add(*counts)
-			switch {
-			case q.Breakdown == report.ByHour:
-				addTo(groups, report.Hour(date.Time().Add(time.Duration(d.hour)*time.Hour)), counts)
-			case key != nil:
-				addTo(groups, key(&d), counts)
-			}
-		}
-		if some {
+		if daily := (report.Group{Key: date.String()}); of.sum(rows, idOf[q.Breakdown], &daily.Counts, accounts) {
 			result.Daily = append(result.Daily, daily)
 			result.Add(daily.Counts)
+			of.split(date, r.days[date], q.Breakdown, texts)
 		}
 	}
 	slices.SortFunc(result.Daily, func(a, b report.Group) int { return cmp.Compare(a.Key, b.Key) })
-	for k, counts := range groups {
+	for k, counts := range texts {
 		result.Groups = append(result.Groups, report.Group{Key: k, Counts: *counts})
+	}
+	for k, counts := range accounts {
+		result.Groups = append(result.Groups, report.Group{Key: k.String(), Counts: *counts})
 	}
 	if q.Breakdown == report.ByDay {
 		result.Groups = slices.Clone(result.Daily)
 	}
 	q.Breakdown.Sort(result.Groups)
-	result.Traffic = r.trafficOf(q)
+	result.Traffic = r.trafficOf(&of)
 	return result, nil
+}
+
+// selection is a query with its families by account.
+type selection struct {
+	report.Query
+	advertisers, developers map[uuid.UUID]int // number of the family, from 1
+}
+
+func selectionOf(q report.Query) selection {
+	of := selection{Query: q}
+	if len(q.Families) > 0 {
+		of.advertisers, of.developers = make(map[uuid.UUID]int), make(map[uuid.UUID]int)
+	}
+	for n, f := range q.Families {
+		for _, id := range f.Advertisers {
+			of.advertisers[id] = n + 1
+		}
+		for _, id := range f.Developers {
+			of.developers[id] = n + 1
+		}
+	}
+	return of
+}
+
+func (of *selection) matches(d *ids) bool {
+	if len(of.Families) > 0 {
+		if family := of.advertisers[d.advertiser]; family == 0 || family != of.developers[d.developer] {
+			return false
+		}
+	}
+	return (of.AdvertiserID == uuid.Nil || of.AdvertiserID == d.advertiser) &&
+		(of.CampaignID == uuid.Nil || of.CampaignID == d.campaign) &&
+		(of.DeveloperID == uuid.Nil || of.DeveloperID == d.developer)
+}
+
+// sum adds the selected sums of a day to daily and, by key, to groups. It reports whether there are
+// any.
+func (of *selection) sum(
+	rows map[ids]*report.Counts, key func(*ids) uuid.UUID, daily *report.Counts, groups map[uuid.UUID]*report.Counts,
+) (some bool) {
+	for d, counts := range rows {
+		if !of.matches(&d) {
+			continue
+		}
+		some = true
+		daily.Add(*counts)
+		if key != nil {
+			addTo(groups, key(&d), counts)
+		}
+	}
+	return some
+}
+
+// split adds the selected rows of a day to the groups of a breakdown by hour or by a text.
+func (of *selection) split(
+	date day.Day, rows map[dimensions]*report.Counts, by report.Breakdown, groups map[string]*report.Counts,
+) {
+	key := textOf[by]
+	if key == nil && by != report.ByHour {
+		return
+	}
+	for d, counts := range rows {
+		switch {
+		case !of.matches(&d.ids):
+		case by == report.ByHour:
+			addTo(groups, report.Hour(date.Time().Add(time.Duration(d.hour)*time.Hour)), counts)
+		default:
+			addTo(groups, key(&d), counts)
+		}
+	}
 }
 
 // trafficKey is the filter key of traffic, and its reason.
 type trafficKey struct {
-	dimensions // of these only the ids
-	reason     string
+	ids
+	reason string
 }
 
 func (r *Reports) addTraffic(date day.Day, row *report.Row, reason string) {
 	if r.traffic[date] == nil {
 		r.traffic[date] = make(map[trafficKey]*report.Traffic)
 	}
-	key := trafficKey{
-		dimensions{advertiser: row.AdvertiserID, campaign: row.CampaignID, developer: row.DeveloperID},
-		strings.Clone(reason),
-	}
+	key := trafficKey{ids{row.AdvertiserID, row.CampaignID, row.DeveloperID}, strings.Clone(reason)}
 	t := r.traffic[date][key]
 	if t == nil {
 		t = &report.Traffic{Reason: key.reason}
@@ -434,12 +503,15 @@ func addTraffic(t *report.Traffic, kind ledger.EventType, n int64) {
 	}
 }
 
-// trafficOf sums the reasons of q. The mutex is held.
-func (r *Reports) trafficOf(q report.Query) []report.Traffic {
+// trafficOf sums the reasons of a selection. The mutex is held.
+func (r *Reports) trafficOf(of *selection) []report.Traffic {
 	sums := make(map[string]report.Traffic)
 	for date, rows := range r.traffic {
+		if date < of.Since || date > of.Until {
+			continue
+		}
 		for key, t := range rows {
-			if date < q.Since || date > q.Until || !matches(q, &key.dimensions) {
+			if !of.matches(&key.ids) {
 				continue
 			}
 			sum := sums[key.reason]
@@ -458,16 +530,7 @@ func (r *Reports) trafficOf(q report.Query) []report.Traffic {
 	return list
 }
 
-func matches(q report.Query, d *dimensions) bool {
-	return (q.AdvertiserID == uuid.Nil || q.AdvertiserID == d.advertiser) &&
-		(q.CampaignID == uuid.Nil || q.CampaignID == d.campaign) &&
-		(q.DeveloperID == uuid.Nil || q.DeveloperID == d.developer) &&
-		(len(q.Families) == 0 || slices.ContainsFunc(q.Families, func(f report.Relatives) bool {
-			return slices.Contains(f.Advertisers, d.advertiser) && slices.Contains(f.Developers, d.developer)
-		}))
-}
-
-func addTo(groups map[string]*report.Counts, key string, counts *report.Counts) {
+func addTo[K comparable](groups map[K]*report.Counts, key K, counts *report.Counts) {
 	group := groups[key]
 	if group == nil {
 		group = new(report.Counts)

@@ -14,6 +14,9 @@
 // + 2 and c < e ÷ 2 ([campaign.Behind]). The same holds for a family, whose acts count by their
 // worth: charged clicks of a cent do not pay for conversions of a hundred dollars.
 //
+// Acts in question ([Doubted]) count for no more than the campaign's rate elsewhere lets expect, so
+// that a ring proves no rate by acts at its own publishers.
+//
 // Campaigns that pay for impressions owe nothing. Those with a goal have own rates, but no bound
 // and no ceiling: what they are shown is charged.
 package owed
@@ -108,7 +111,14 @@ type Campaign struct {
 	// Recent are its impressions and clicks by age, as far as conversions may follow. Their sums
 	// are part of Impressions and Clicks.
 	Recent []Recent
+	// Doubted is the part of the counters at publishers with an open case about the campaign's
+	// acts.
+	Doubted Doubted
 }
+
+// Doubted are the counters of a campaign at publishers whose acts of it are in question. Acts
+// beyond those that its rates elsewhere let expect of the impressions there prove nothing.
+type Doubted struct{ Impressions, Clicks, Conversions int64 }
 
 // Recent is the part of the counters that is of one age.
 type Recent struct {
@@ -162,7 +172,11 @@ func Judge(in Input) map[uuid.UUID]Result {
 	}
 	j.click, j.convert = j.networkRates()
 	judged := len(in.Campaigns)
-	in.Campaigns = append(slices.Clip(in.Campaigns), j.debts()...)
+	in.Campaigns = slices.Clone(in.Campaigns)
+	for i := range in.Campaigns {
+		j.discount(&in.Campaigns[i])
+	}
+	in.Campaigns = append(in.Campaigns, j.debts()...)
 	j.tallies = make([]tally, len(in.Campaigns))
 	for i := range in.Campaigns {
 		j.count(i)
@@ -193,6 +207,30 @@ type judge struct {
 	click, convert PPM // the network's rates
 	tallies        []tally
 	families       map[uuid.UUID]*sums
+}
+
+// discount takes the doubted acts from the counters of c that its acts elsewhere do not let expect.
+func (j *judge) discount(c *Campaign) {
+	d := &c.Doubted
+	if *d == (Doubted{}) {
+		return
+	}
+	beyond := func(all, doubted, impressions int64, rate PPM) int64 {
+		elsewhere := own(max(0, all-doubted), part(times(max(0, impressions-d.Impressions), j.click), rate))
+		expected := part(part(times(d.Impressions, j.click), rate), elsewhere)
+		return max(0, doubted-int64(expected/Act))
+	}
+	due, _ := j.curve.due(c)
+	acts := beyond(c.Clicks, d.Clicks, c.Impressions, Same)
+	c.Clicks -= min(c.Clicks, acts)
+	if c.byConversions() {
+		acts = beyond(c.Conversions, d.Conversions, due, j.convert)
+		c.Conversions -= min(c.Conversions, acts)
+	}
+	if acts = min(acts, c.Acts); acts > 0 {
+		c.Charged -= c.Charged / money.Micros(c.Acts) * money.Micros(acts)
+		c.Acts -= acts
+	}
 }
 
 // count sets the tally of a campaign and adds it to its family.

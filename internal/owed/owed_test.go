@@ -146,6 +146,48 @@ func TestOwnRates(t *testing.T) {
 	require.NotContains(t, Judge(Input{Campaigns: []Campaign{{Billing: campaign.CPM}}}), uuid.Nil)
 }
 
+// Acts in question count as the campaign's acts elsewhere let expect: they prove no rate, and take
+// none from a campaign that is clicked elsewhere as well.
+func TestActsInQuestionProveNothing(t *testing.T) {
+	parts := func(here, elsewhere Campaign) Campaign {
+		c := here
+		c.Doubted = Doubted{here.Impressions, here.Clicks, here.Conversions}
+		c.Impressions += elsewhere.Impressions
+		c.Clicks += elsewhere.Clicks
+		c.Conversions += elsewhere.Conversions
+		c.Acts, c.Charged = c.Acts+elsewhere.Acts, c.Charged+elsewhere.Charged
+		return c
+	}
+	for _, k := range []struct {
+		name            string
+		here, elsewhere Campaign
+		rate            PPM
+		bound           campaign.Bound
+	}{
+		{"a ring", cpa(1, 50, 100), cpa(1, 30, 0), 85_000, campaign.Behind},
+		{"a ring without readers elsewhere", cpa(1, 50, 100), cpa(1, 0, 0), Same, ""},
+		{"an honest campaign beside a thief", cpa(1, 20, 200), cpa(1, 40, 40), Same, ""},
+		{"one with little more than half of the usual rate", cpa(1, 20, 200), cpa(1, 100, 60), 600_000, ""},
+		{"one with twice the usual rate", cpa(1, 20, 40), cpa(1, 100, 200), 2 * Same, ""},
+		{"acts in question that are few", cpa(1, 20, 2), cpa(1, 40, 40), Same * 45 / 63, ""},
+		{"acts without impressions", cpa(1, 0, 100), cpa(1, 40, 40), Same, ""},
+	} {
+		got := verdict(Input{}, parts(k.here, k.elsewhere))
+		require.InEpsilon(t, k.rate, got.ConvertRate, 0.1, k.name)
+		require.Equal(t, k.bound, got.Bound, k.name)
+	}
+	clicks := Campaign{
+		ID: id(1), Family: id(1), Billing: campaign.CPC, Bid: 1000, Impressions: 100_000, Clicks: 2000, Acts: 2000,
+		Charged: 2_000_000, Doubted: Doubted{Impressions: 50_000, Clicks: 2000},
+	}
+	got := verdict(Input{}, clicks)
+	require.Less(t, got.ClickRate, Same/100)
+	require.Equal(t, campaign.Behind, got.Bound)
+	in := Input{Campaigns: []Campaign{clicks}}
+	Judge(in)
+	require.EqualValues(t, 2000, in.Campaigns[0].Acts, "the input stays")
+}
+
 func TestConversionsAreExpectedWhenTheyAreDue(t *testing.T) {
 	c := cpa(1, 5, 0)
 	families := map[uuid.UUID]Family{id(1): {Reviewed: true}}

@@ -236,10 +236,11 @@ func (s *suite) months(ctx context.Context) error {
 	s.report.Rings = outcomes
 	for i := range outcomes {
 		o := &outcomes[i]
+		s.say("ring that %s", o.Strategy)
+		s.say("  takes out %s USD, pays in %s USD", o.Takes(), o.Pays())
 		if text := o.Breach(); text != "" {
 			s.breach("%s", text)
 		}
-		s.say("ring that %s: takes out %d micro-USD, pays in %d", o.Strategy, o.Takes(), o.Pays())
 	}
 	return nil
 }

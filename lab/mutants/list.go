@@ -633,6 +633,13 @@ var mutants = []mutant{
 		tests: []string{"./internal/owed"}, run: "NeverCharged|Allowance",
 	},
 	{
+		name: "owed-doubted", protects: "acts with an open case prove no rate of the campaign",
+		file:  "internal/owed/owed.go",
+		old:   "		j.discount(&in.Campaigns[i])\n",
+		new:   "",
+		tests: []string{"./internal/owed"}, run: "InQuestion",
+	},
+	{
 		name: "owed-open", protects: "nodes reserve no more of a new per-act campaign than its family's allowance",
 		file: "internal/memory/rooms.go",
 		old:  "!f.charged {", new: "f.charged {",

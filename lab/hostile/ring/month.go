@@ -3,6 +3,7 @@ package ring
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -31,9 +32,10 @@ import (
 )
 
 const (
-	ticks       = 48        // of a day: events are settled, and all rules are applied
-	warmUp      = 2 * ticks // the network before the ring
-	perTick     = 60        // requests of honest publishers
+	ticks       = 48                  // of a day: events are settled, and all rules are applied
+	warmUp      = 2 * ticks           // traffic before the ring
+	age         = 40 * 24 * time.Hour // of the honest accounts before that
+	perTick     = 60                  // requests of honest publishers
 	creditValue = 5_000
 	// The usual rates of clicks and of conversions after clicks.
 	clickRate, convertRate = 0.0173, 0.0346
@@ -102,8 +104,8 @@ func newMonth(s Strategy, rng *rand.Rand) *month {
 func (m *month) populate(ctx context.Context) (err error) {
 	clock, quiet := func() time.Time { return m.now }, slog.New(slog.DiscardHandler)
 	m.standings = standing.New(standing.Deps{
-		Log: quiet, Metrics: prometheus.NewRegistry(), Source: m.reports, Store: m.store, Families: m.store,
-		Judge: owed.Judge, Now: clock,
+		Log: quiet, Metrics: prometheus.NewRegistry(), Source: m.reports, Ads: m.reports, Store: m.store,
+		Families: m.store, Judge: owed.Judge, Now: clock,
 	})
 	if m.releaser, err = credit.New(
 		credit.Config{Hold: 24 * time.Hour, LongHold: 24 * time.Hour, Value: creditValue},
@@ -149,6 +151,7 @@ func (m *month) populate(ctx context.Context) (err error) {
 		}
 		m.publishers = append(m.publishers, p)
 	}
+	m.now = m.now.Add(age)
 	for range warmUp {
 		if err := m.tick(ctx); err != nil {
 			return err
@@ -204,7 +207,7 @@ func (m *month) account(ctx context.Context, email string) (person, error) {
 	m.now = m.now.Add(time.Second)
 	u := account.User{
 		ID: m.id(), DeveloperID: m.id(), Email: email, PasswordHash: "x", Role: account.RoleAdvertiser, TokenVersion: 1,
-		CreatedAt: m.now,
+		CreatedAt: m.now, Mailbox: family.Providers{}.Mailbox(email),
 	}
 	return person{u.ID, u.DeveloperID}, m.store.CreateUser(ctx, u)
 }
@@ -362,15 +365,18 @@ func (m *month) settle(ctx context.Context) error {
 	m.offset = next
 	var effects ledger.Effects
 	if err := m.store.InTx(ctx, func(tx ledger.Tx) (err error) {
-		effects, err = ledger.Settle(ctx, tx, &b, nil)
+		effects, err = ledger.Settle(ctx, tx, &b, decoded)
 		return err
 	}); err != nil {
 		return err
 	}
 	rows := make([]report.Row, 0, len(m.batch))
-	for _, applied := range effects.Applied {
+	for n, applied := range effects.Applied {
 		for i, outcome := range applied.Outcomes {
-			e := &m.batch[applied.First-b.Runs[0].First+int64(i)].Event
+			if outcome.Verdict == ledger.VerdictEarly {
+				continue
+			}
+			e := &b.Runs[n].Records[i].Event
 			m.count(e, outcome)
 			rows = append(rows, report.Row{
 				EventID: m.id(), ReceivedAt: e.ReceivedAt, Type: e.Type, Verdict: outcome.Verdict, Price: e.Price,
@@ -382,6 +388,15 @@ func (m *month) settle(ctx context.Context) error {
 	}
 	m.batch = m.batch[:0]
 	return m.reports.Insert(ctx, fmt.Sprint(next), rows)
+}
+
+// decoded returns the record of an act that waited for a decision.
+func decoded(value []byte, written time.Time) ledger.Record {
+	r := ledger.Record{Raw: value, Written: written}
+	if err := json.Unmarshal(value, &r.Event); err != nil {
+		r.Problem = err.Error()
+	}
+	return r
 }
 
 // method returns the integration method of an event's publisher.

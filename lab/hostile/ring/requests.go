@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -149,5 +150,9 @@ func (m *month) report(e *ledger.Event, viewed, clicked bool) (views, clicks boo
 
 func (m *month) event(e ledger.Event) {
 	e.ReceivedAt = m.now
-	m.batch = append(m.batch, ledger.Record{Written: m.now, Event: e})
+	r := ledger.Record{Written: m.now, Event: e}
+	if e.Type == ledger.Click || e.Type == ledger.Conversion { // may wait in the store
+		r.Raw, _ = json.Marshal(e) // cannot fail: plain fields
+	}
+	m.batch = append(m.batch, r)
 }

@@ -66,7 +66,7 @@ func Strategies() []Strategy {
 		},
 		{
 			Name: "ages two weeks, as one family", Families: 1, Advertisers: 3, Publishers: 3, Billing: "cpc",
-			Bid: money.USD / 3, Clicks: 2, Own: 0.3, Spends: true, Age: 14, Reviewed: true,
+			Bid: money.USD / 3, Clicks: 2, Own: 0.3, Foreign: 0.3, Spends: true, Age: 14, Reviewed: true,
 		},
 		{
 			Name: "pays per conversion", Families: 4, Advertisers: 2, Publishers: 2, Billing: "cpa", Bid: 10 * money.USD,
@@ -158,11 +158,11 @@ func (o *Outcome) Pays() money.Micros { return o.Paid + o.Others }
 func (o *Outcome) Breach() string {
 	switch {
 	case o.Takes() > o.Pays():
-		return fmt.Sprintf("a patient ring takes out %d micro-USD and pays in %d: %+v", o.Takes(), o.Pays(), *o)
+		return fmt.Sprintf("a patient ring takes out %s USD and pays in %s USD", o.Takes(), o.Pays())
 	case o.Held*100 > o.Requests:
-		return fmt.Sprintf("bound campaigns were shown in %d of %d requests: %+v", o.Held, o.Requests, *o)
+		return fmt.Sprintf("bound campaigns were shown in %d of %d requests", o.Held, o.Requests)
 	case o.Others > 3*o.Fair:
-		return fmt.Sprintf("a patient ring costs others %d micro-USD for ads worth %d: %+v", o.Others, o.Fair, *o)
+		return fmt.Sprintf("a patient ring costs others %s USD for ads worth %s USD", o.Others, o.Fair)
 	}
 	return ""
 }
