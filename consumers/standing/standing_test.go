@@ -33,7 +33,8 @@ type placed struct {
 // world is an in-memory store with charges and counters of its own.
 type world struct {
 	*testing.T
-	*memory.Store
+	*memory.Campaigns
+	stores   *memory.Stores
 	now      time.Time
 	charged  map[day.Day][]standing.Charge
 	days     map[day.Day]map[uuid.UUID]report.Counts
@@ -50,7 +51,7 @@ type world struct {
 }
 
 func (w *world) Voters(ctx context.Context) ([]standing.Account, error) {
-	list, err := w.Store.Voters(ctx)
+	list, err := w.Campaigns.Voters(ctx)
 	for i := range list {
 		list[i].Funded = w.funded[list[i].ID]
 	}
@@ -68,7 +69,7 @@ func (w *world) BackedCharges(_ context.Context, since, until day.Day) (list []s
 
 func (w *world) KeepStandings(ctx context.Context, changes []campaign.StandingChange) error {
 	w.writes += len(changes)
-	return w.Store.KeepStandings(ctx, changes)
+	return w.Campaigns.KeepStandings(ctx, changes)
 }
 
 func (w *world) Delays(_ context.Context, q report.DelayQuery) ([]report.Delay, error) {
@@ -142,7 +143,8 @@ func newWorld(t *testing.T) (*world, *Standings) {
 		days: map[day.Day]map[uuid.UUID]report.Counts{}, funded: map[uuid.UUID]bool{},
 		families: map[uuid.UUID]family.Member{},
 	}
-	w.Store = memory.New(func() time.Time { return w.now })
+	w.stores = memory.New(func() time.Time { return w.now })
+	w.Campaigns = w.stores.Campaigns
 	return w, w.process()
 }
 
@@ -173,7 +175,7 @@ func (w *world) user(parent uuid.UUID) account.User {
 	if parent != uuid.Nil {
 		u.Role = account.RoleSeat
 	}
-	require.NoError(w, w.CreateUser(w.Context(), u))
+	require.NoError(w, w.stores.Accounts.CreateUser(w.Context(), u))
 	return u
 }
 

@@ -72,7 +72,7 @@ func TestReviewDecidesReported(t *testing.T) {
 	}
 	decide(boss, "rejected").Fails(400, "invalid_state")
 	file := func() {
-		_, err := w.Store.AddReport(
+		_, err := w.Store.AdReports.AddReport(
 			t.Context(),
 			adreport.Report{AuctionID: uuid.New(), CampaignID: uuid.MustParse(id), Reason: "scam", At: w.Now},
 		)
@@ -82,7 +82,7 @@ func TestReviewDecidesReported(t *testing.T) {
 	decide(owner, "approved").Fails(401, "invalid_token")
 	decide(boss, "approved").As(200)
 	require.Equal(t, "active", owner.status(t, id))
-	stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+	stored, err := w.Store.Campaigns.Campaign(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
 	require.Equal(t, "approved", stored.Review.Decision, "a person looked at it")
 	file()
