@@ -26,7 +26,8 @@ func (r *ingressRole) billing() error {
 		return err
 	}
 	billing.New(billing.Deps{
-		Metrics: r.metrics, Auth: r.auth, Users: r.Books, Ledger: r.Books, Publishers: r.Books, Payments: payments,
+		Metrics: r.metrics, Auth: r.auth, Users: r.Stores.Accounts, Ledger: r.Stores.Ledger,
+		Publishers: r.Stores.Publishers, Payments: payments,
 		Demo: demo, Deliveries: r.limits,
 		Prepaid: r.inputs.Money.Required(), Now: time.Now,
 	}).Mount(r.http)
@@ -38,7 +39,8 @@ func (r *ingressRole) billing() error {
 func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err error) {
 	cfg := r.inputs.Config.Payments
 	deps := payment.Deps{
-		Store: r.Books, Webhooks: make(map[ledger.Provider]payment.Webhook), Alarm: obs.Limited(r.Log, time.Minute),
+		Store: r.Stores.Payments, Webhooks: make(map[ledger.Provider]payment.Webhook),
+		Alarm:   obs.Limited(r.Log, time.Minute),
 		BaseURL: r.http.BaseURL, Marks: r.inputs.Ring.Marks, Now: time.Now,
 	}
 	if cfg.Stripe.Key != "" {
@@ -58,7 +60,7 @@ func (r *ingressRole) payments() (_ *payment.Service, demo *payment.Demo, err er
 		wallet.Captures = orders
 	}
 	if r.inputs.InMemory {
-		demo = payment.NewDemo(r.Books, r.http.BaseURL, time.Now)
+		demo = payment.NewDemo(r.Stores.Payments, r.http.BaseURL, time.Now)
 		deps.Checkouts = append(deps.Checkouts, demo)
 	}
 	if cfg.Stripe.WebhookSecret != "" {

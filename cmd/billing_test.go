@@ -147,7 +147,9 @@ func TestPaymentSecretsAreMasked(t *testing.T) {
 
 // mint gives a publisher Credits in the only possible way: by impressions that an advertiser pays
 // for.
-func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer uuid.UUID, n int, price money.Micros) {
+func mint(
+	t *testing.T, store *postgres.Stores, host campaign.Campaign, developer uuid.UUID, n int, price money.Micros,
+) {
 	t.Helper()
 	at := time.Now().UTC()
 	run := ledger.Run{Range: stream.Range{Partition: stream.Partition{Stream: uuid.NewString()}, Next: int64(n)}}
@@ -161,7 +163,7 @@ func mint(t *testing.T, store *postgres.Store, host campaign.Campaign, developer
 		}})
 	}
 	b := ledger.Batch{Runs: []ledger.Run{run}, At: at}
-	require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
+	require.NoError(t, store.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 		if err := tx.AdvanceOffsets(t.Context(), []stream.Range{run.Range}); err != nil {
 			return err
 		}
@@ -189,14 +191,16 @@ func TestCreditsFundCampaigns(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	base := cmd.ServeOver(
-		t, func(b *backends.All) { b.Books, b.Rooms = store, backends.RoomsOf(store, backends.Money{}) },
+		t, func(b *backends.All) {
+			b.Stores, b.Rooms = backends.InPostgres(store), backends.RoomsOf(store, backends.Money{})
+		},
 		"--credit-value-usd", "2",
 	)
 	owner, host := registered(t, base, "me@shop.example"), registered(t, base, "host@example.com")
 	host.asks(201, "POST", "/api/campaigns", host.draft(map[string]any{"daily_budget": 100, "total_budget": 100}))
-	hosted, _, err := store.Campaigns(t.Context(), campaign.Filter{})
+	hosted, _, err := store.Campaigns.Campaigns(t.Context(), campaign.Filter{})
 	require.NoError(t, err)
-	user, err := store.User(t.Context(), uuid.MustParse(owner.id))
+	user, err := store.Accounts.User(t.Context(), uuid.MustParse(owner.id))
 	require.NoError(t, err)
 
 	credit := owner.draft(map[string]any{"use_ad_credit": true, "total_budget": 41, "daily_budget": 5})
@@ -232,7 +236,7 @@ func TestCreditsFundCampaigns(t *testing.T) {
 	earned := owner.asks(200, "GET", "/api/billing?action=earnings", nil)
 	require.EqualValues(t, 25, earned["total"])
 	require.EqualValues(t, 4, earned["available"])
-	checks, err := store.Verify(t.Context(), ledger.VerifyOptions{})
+	checks, err := store.Ledger.Verify(t.Context(), ledger.VerifyOptions{})
 	require.NoError(t, err)
 	for _, c := range checks {
 		require.True(t, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)

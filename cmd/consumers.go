@@ -137,14 +137,16 @@ func (r *consumersRole) reads(cfg kafka.GroupConfig) (*kafka.Group, error) {
 
 // settling builds the settler, which charges and mints in one transaction per poll.
 func (r *consumersRole) settling() error {
-	events, err := r.reads(kafka.GroupConfig{Group: groupSettle, Topic: event.TopicEvents, Stored: r.Books.Offsets})
+	events, err := r.reads(kafka.GroupConfig{
+		Group: groupSettle, Topic: event.TopicEvents, Stored: r.Stores.Ledger.Offsets,
+	})
 	if err != nil {
 		return err
 	}
 	cfg := r.cfg.Settle
 	cfg.Prepaid, cfg.Unsigned = r.funds.Required(), r.cfg.Unsigned
 	settler, err := settle.New(
-		cfg, settle.Deps{Records: events, Store: r.Books, Keys: r.cfg.Ring, Log: r.Log, Metrics: r.metrics},
+		cfg, settle.Deps{Records: events, Store: r.Stores.Ledger, Keys: r.cfg.Ring, Log: r.Log, Metrics: r.metrics},
 	)
 	if err != nil {
 		return err
@@ -160,7 +162,7 @@ func (r *consumersRole) releasing() (err error) {
 	if cfg.Value, err = r.funds.Value(); err != nil {
 		return err
 	}
-	releaser, err := credit.New(cfg, credit.Deps{Store: r.Books, Log: r.Log, Metrics: r.metrics})
+	releaser, err := credit.New(cfg, credit.Deps{Store: r.Stores.Ledger, Log: r.Log, Metrics: r.metrics})
 	if err != nil {
 		return err
 	}
@@ -171,12 +173,15 @@ func (r *consumersRole) releasing() (err error) {
 // archiving builds the components that fill the analytics store: decided events, auctions, exchange
 // notices.
 func (r *consumersRole) archiving() error {
-	events, err := r.reads(kafka.GroupConfig{Group: groupArchive, Topic: event.TopicEvents, Stored: r.Books.Archived})
+	events, err := r.reads(kafka.GroupConfig{
+		Group: groupArchive, Topic: event.TopicEvents, Stored: r.Stores.Archive.Archived,
+	})
 	if err != nil {
 		return err
 	}
 	archiver, err := archive.New(
-		r.cfg.Archive, archive.Deps{Records: events, Plans: r.Books, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
+		r.cfg.Archive,
+		archive.Deps{Records: events, Plans: r.Stores.Archive, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
 	)
 	if err != nil {
 		return err
@@ -228,7 +233,7 @@ func (r *consumersRole) projecting() error {
 // cleaning builds the components that hold back suspicious earnings and remove old data.
 func (r *consumersRole) cleaning() error {
 	detector, err := quarantine.New(r.cfg.Quarantine, quarantine.Deps{
-		Store: r.Books, Ads: r.ShowRates, Log: r.Log, Metrics: r.metrics,
+		Store: r.Stores.Publishers, Ads: r.ShowRates, Log: r.Log, Metrics: r.metrics,
 	})
 	if err != nil {
 		return err
@@ -237,7 +242,8 @@ func (r *consumersRole) cleaning() error {
 	retainer, err := retain.New(
 		r.cfg.Retain,
 		retain.Deps{
-			Store: r.Books, Life: r.cfg.Life, Reporter: r.clerk.Of(roster.Retention), Log: r.Log, Metrics: r.metrics,
+			Store: r.Stores.Retention, Life: r.cfg.Life, Reporter: r.clerk.Of(roster.Retention), Log: r.Log,
+			Metrics: r.metrics,
 		},
 	)
 	if err != nil {
@@ -269,7 +275,8 @@ func (r *consumersRole) steering() error {
 	r.runs(
 		"goals",
 		goal.New(goal.Deps{
-			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Books, Reporter: r.clerk.Of(roster.Goals),
+			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Store: r.Stores.Campaigns,
+			Reporter: r.clerk.Of(roster.Goals),
 		}),
 	)
 	return nil
@@ -277,12 +284,13 @@ func (r *consumersRole) steering() error {
 
 // judging adds the component that computes the standing of campaigns.
 func (r *consumersRole) judging() error {
-	families, _ := r.Books.(standing.Families)
 	r.runs(
 		"standing",
 		standing.New(standing.Deps{
-			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Ads: r.ShowRates, Store: r.Books, Families: families,
-			Judge: owed.Judge, Reporter: r.clerk.Of(roster.Standing), Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(),
+			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Ads: r.ShowRates,
+			Cases: r.Stores.Publishers, Store: r.Stores.Campaigns,
+			Families: r.Stores.Families, Judge: owed.Judge, Reporter: r.clerk.Of(roster.Standing),
+			Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(),
 		}),
 	)
 	return nil
@@ -294,8 +302,9 @@ func (r *consumersRole) learning() error {
 		return nil
 	}
 	learner, err := newLearner(r.cfg.Learn, learn.Deps{
-		Log: r.Log, Metrics: r.metrics, Source: r.Learned, Campaigns: deliverable{r.Books}, Families: r.Books,
-		Store: r.Ranking, Reporter: r.clerk.Of(roster.Train),
+		Log: r.Log, Metrics: r.metrics, Source: r.Learned, Campaigns: deliverable{r.Stores.Campaigns},
+		Families: r.Stores.Publishers,
+		Store:    r.Ranking, Reporter: r.clerk.Of(roster.Train),
 	})
 	if err != nil {
 		return err
@@ -314,7 +323,9 @@ func (r *consumersRole) verifying() error {
 	}
 	verifier, err := verify.New(
 		r.cfg.Verify,
-		verify.Deps{Store: r.Books, Check: check, Reporter: r.clerk.Of(roster.Verify), Log: r.Log, Metrics: r.metrics},
+		verify.Deps{
+			Store: r.Stores.Ledger, Check: check, Reporter: r.clerk.Of(roster.Verify), Log: r.Log, Metrics: r.metrics,
+		},
 	)
 	if err != nil {
 		return err

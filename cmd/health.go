@@ -94,7 +94,7 @@ func (r *ingressRole) behind(ctx context.Context) (records int64, partitions int
 	for p := range ends {
 		list = append(list, p)
 	}
-	applied, err := r.Books.Offsets(ctx, list)
+	applied, err := r.Stores.Ledger.Offsets(ctx, list)
 	for p, end := range ends {
 		records += max(0, end-applied[p])
 	}

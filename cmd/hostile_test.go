@@ -91,13 +91,13 @@ func wire(t *testing.T, change func(*backends.All), flags ...string) *wired {
 // open opens a session of the administrator.
 func (w *wired) open(t *testing.T) {
 	t.Helper()
-	user, err := w.Books.User(t.Context(), w.user.ID)
+	user, err := w.Stores.Accounts.User(t.Context(), w.user.ID)
 	require.NoError(t, err)
 	session := account.Session{
 		ID: uuid.New(), UserID: user.ID, Version: user.TokenVersion, CreatedAt: time.Now(),
 		ExpiresAt: time.Now().Add(token.SessionLife),
 	}
-	require.NoError(t, w.Books.CreateSession(t.Context(), session))
+	require.NoError(t, w.Stores.Logins.CreateSession(t.Context(), session))
 	w.bearer["userToken"], _, err = w.inputs.Sessions.Issue(token.Claims{
 		UserID: user.ID, SessionID: session.ID, Role: string(user.Role), Email: user.Email, Version: user.TokenVersion,
 	}, time.Now())
@@ -631,7 +631,7 @@ func TestErrorsOfBrokenStoresSayNothing(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(store.Close)
 	w := wire(t, func(b *backends.All) {
-		b.Books, b.Rooms = store, backends.RoomsOf(store, backends.Money{})
+		b.Stores, b.Rooms = backends.InPostgres(store), backends.RoomsOf(store, backends.Money{})
 		b.Stats, b.Rollup, b.Past = brokenAnalytics{}, brokenAnalytics{}, brokenAnalytics{}
 	})
 	all := w.endpoints(t)

@@ -231,7 +231,8 @@ func newIngress(h *host, inputs parts, b *backends.All) (*ingressRole, error) {
 // listening builds the engine with the middleware of every route: caller, rate limits, idempotency.
 func (r *ingressRole) listening() (err error) {
 	r.auth = httpapi.NewAuth(httpapi.AuthDeps{
-		Users: r.Books, Keys: r.Books, Sessions: r.inputs.Sessions, Logins: r.Books, Now: time.Now, Spend: r.spend,
+		Users: r.Stores.Accounts, Keys: r.Stores.Accounts, Sessions: r.inputs.Sessions, Logins: r.Stores.Logins,
+		Now: time.Now, Spend: r.spend,
 		BaseURL: func() string { return r.http.BaseURL() }, // r.http is created below
 	})
 	deps := limits.Deps{

@@ -57,11 +57,13 @@ func (r *ingressRole) managing() error {
 		return err
 	}
 	r.accounts = account.NewService(account.Deps{
-		Users: r.Books, Keys: r.Books, Networks: r.Books, Sessions: r.Books, Factors: r.Books, Links: r.Books,
+		Users: r.Stores.Accounts, Keys: r.Stores.Accounts, Networks: r.Stores.Logins, Sessions: r.Stores.Logins,
+		Factors: r.Stores.Logins, Links: r.Stores.Logins,
 		Box: r.inputs.Sessions, Mail: providers, Marks: r.inputs.Ring.Marks, Now: time.Now,
 	})
 	r.campaigns = campaign.NewService(campaign.Deps{
-		Store: r.Books, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now, CreditValue: creditValue,
+		Store: r.Stores.Campaigns, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now,
+		CreditValue:  creditValue,
 		MaxCampaigns: r.inputs.Config.Manage.Campaigns, Judge: suitability.Ruled,
 		Unreviewed: r.inputs.Config.Offer.Unreviewed,
 	})
@@ -72,21 +74,23 @@ func (r *ingressRole) managing() error {
 	script.Mount(r.http)
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.inputs.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats,
-		Rollup: r.Rollup, Audit: r.Books, Unproven: r.Books, Blocks: r.Books, Persons: r.Books, Decisions: r.Books,
-		Families: r.Books, Shared: shared,
-		AdReports: r.Books, Cases: r.Books, Now: time.Now,
-		Publish: r.Books, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer,
+		Rollup: r.Rollup, Audit: r.Stores.Audit, Unproven: r.Stores.Traffic, Blocks: r.Stores.Accounts,
+		Persons: r.Stores.Person(), Decisions: r.Stores.Audit,
+		Families: r.Stores.Families, Shared: shared,
+		AdReports: r.Stores.AdReports, Cases: r.Stores.Publishers, Now: time.Now,
+		Publish: r.Stores.Accounts, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer,
 		MailLogged: r.mail == nil && mailer != nil, Verify: r.inputs.Config.Manage.VerifyEmail == manage.VerifyRequired,
 		Signup: r.inputs.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
 		Snippet:  manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
-		Unfunded: payment.Funding{Balances: r.Books, Required: r.inputs.Money.Required()}.Unfunded,
+		Unfunded: payment.Funding{Balances: r.Stores.Ledger, Required: r.inputs.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
 		Auth: r.auth, Keyring: r.inputs.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns,
-		Store: r.Books, Now: time.Now,
+		Store: r.Stores.Campaigns, Now: time.Now,
 	}).Mount(r.http)
 	oversee.New(oversee.Deps{
-		Auth: r.auth, Ledger: r.Books, History: r.Past, Letters: r.Books, Broker: r.producer, Look: r.look,
+		Auth: r.auth, Ledger: r.Stores.Ledger, History: r.Past, Letters: r.Stores.Letters, Broker: r.producer,
+		Look:  r.look,
 		Ready: r.readiness.Check, Settings: r.inputs.Config.inForce, Now: time.Now,
 	}).Mount(r.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
@@ -195,13 +199,13 @@ func (r *ingressRole) ensureAdmin(ctx context.Context) error {
 func (r *ingressRole) idempotency() *idempotency.Keys {
 	return idempotency.New(idempotency.Deps{
 		Config: r.inputs.Config.Once,
-		Log:    r.Log, Metrics: r.metrics, Store: r.Books, Caller: r.auth,
+		Log:    r.Log, Metrics: r.metrics, Store: r.Stores.Requests, Caller: r.auth,
 		Recover: func(ctx context.Context, caller account.User, e once.Effect) (any, error) {
 			id, err := uuid.Parse(e.ID)
 			if err != nil || e.Kind != auditlog.TargetCampaign {
 				return nil, nil
 			}
-			existing, err := r.Books.Campaign(ctx, id)
+			existing, err := r.Stores.Campaigns.Campaign(ctx, id)
 			if err != nil {
 				return nil, err
 			}

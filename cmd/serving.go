@@ -54,7 +54,7 @@ func (r *ingressRole) following() error {
 		reserving.Wait = max(reserving.Wait, 250*time.Millisecond)
 	}
 	r.budget, err = budget.New(reserving, budget.Deps{
-		Log: r.Log, Metrics: r.metrics, Store: redis.NewReservations(r.Redis), Node: r.node, Journal: r.Books,
+		Log: r.Log, Metrics: r.metrics, Store: redis.NewReservations(r.Redis), Node: r.node, Journal: r.Stores.Journal,
 		ImpressionLife: r.inputs.Config.Track.Life.Impression, Now: time.Now,
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *ingressRole) trust() error {
 	}))
 	often := obs.Limited(r.Log, time.Second)
 	r.sealed = r.Redis.Trusting(redis.Trust{
-		Seal: seal, Truth: r.Books.Campaign,
+		Seal: seal, Truth: r.Stores.Campaigns.Campaign,
 		Refused: func(campaignID string, reason error) {
 			refused.Inc()
 			often.Error(

@@ -31,16 +31,17 @@ func (r *ingressRole) tracking() (err error) {
 	}
 	var shared track.Words
 	if r.Terms != nil {
-		shared = sharedWords{r.Terms, r.Books}
+		shared = sharedWords{r.Terms, r.Stores.Campaigns}
 	}
 	r.tracker, err = track.New(r.inputs.Config.Track, track.Deps{
 		Log: r.Log, Metrics: r.metrics, Keyring: r.inputs.Ring, Producer: r.producer, Spool: r.spool,
 		Creatives: r.catalog, Exposures: r.delivery.Caps, Auth: r.auth, Seen: r.Redis, Now: time.Now,
 		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits, Unseen: r.limits,
-		Strangers: r.limits, Unproven: r.Books, Sponsors: r.Books, Words: shared,
+		Strangers: r.limits, Unproven: r.Stores.Traffic, Sponsors: r.Stores.Accounts, Words: shared,
 		Complaints: adreport.New(adreport.Deps{
-			Store: r.Books, Stats: r.Stats, Hold: reported{r}, Rivals: rivals{r.Books}, Pause: r.inputs.Config.Manage.ReportsPause == "on",
-			Log: r.Log, Now: time.Now,
+			Store: r.Stores.AdReports, Stats: r.Stats, Hold: reported{r}, Rivals: rivals{r.Stores},
+			Pause: r.inputs.Config.Manage.ReportsPause == "on",
+			Log:   r.Log, Now: time.Now,
 		}),
 	})
 	if err != nil {
@@ -59,8 +60,8 @@ func (r *ingressRole) tracking() (err error) {
 // sharedWords finds the words shared by a request and a campaign. The auction records them as
 // numbers, and the texts of the campaign hold them in clear.
 type sharedWords struct {
-	terms backends.Terms
-	books interface {
+	terms     backends.Terms
+	campaigns interface {
 		Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, error)
 	}
 }
@@ -74,7 +75,7 @@ func (w sharedWords) Matched(ctx context.Context, auction, of uuid.UUID, at time
 	if err != nil || len(recorded) == 0 {
 		return nil, err
 	}
-	c, err := w.books.Campaign(ctx, of)
+	c, err := w.campaigns.Campaign(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -104,15 +105,15 @@ func (n networkClicks) Allow(ctx context.Context, click track.NetworkClick, rate
 type reported struct{ role *ingressRole }
 
 // rivals compares campaigns by their words.
-type rivals struct{ store backends.Books }
+type rivals struct{ stores backends.Stores }
 
 // Compete implements adreport.Rivals.
 func (r rivals) Compete(ctx context.Context, of, id uuid.UUID) (bool, error) {
-	wanted, err := r.store.Campaign(ctx, id)
+	wanted, err := r.stores.Campaigns.Campaign(ctx, id)
 	if err != nil {
 		return false, err
 	}
-	members, err := r.store.Families(ctx)
+	members, err := r.stores.Families.Families(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -124,7 +125,9 @@ func (r rivals) Compete(ctx context.Context, of, id uuid.UUID) (bool, error) {
 	}
 	text := textOf(&wanted)
 	for _, account := range accounts {
-		list, _, err := r.store.Campaigns(ctx, campaign.Filter{AdvertiserID: account, Limit: campaign.MaxPage})
+		list, _, err := r.stores.Campaigns.Campaigns(
+			ctx, campaign.Filter{AdvertiserID: account, Limit: campaign.MaxPage},
+		)
 		if err != nil {
 			return false, err
 		}

@@ -53,7 +53,10 @@ func (c *trainRun) Run(p cli.Process) error {
 		return err
 	}
 	defer books.Close()
-	deps := learn.Deps{Log: p.Log, Metrics: obs.NewRegistry(), Campaigns: deliverable{books}, Families: books, Store: books}
+	deps := learn.Deps{
+		Log: p.Log, Metrics: obs.NewRegistry(), Campaigns: deliverable{books.Campaigns}, Families: books.Publishers,
+		Store: books.Weights,
+	}
 	switch {
 	case c.Explain:
 		return c.explain(p, books)
@@ -94,8 +97,8 @@ func (c *trainRun) Run(p cli.Process) error {
 }
 
 // explain prints the last versions with the findings about each.
-func (c *trainRun) explain(p cli.Process, books *postgres.Store) error {
-	versions, err := books.WeightVersions(p.Ctx, shownVersions)
+func (c *trainRun) explain(p cli.Process, books *postgres.Stores) error {
+	versions, err := books.Weights.WeightVersions(p.Ctx, shownVersions)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/account"
+	"adnet/internal/backends"
 	"adnet/internal/cli"
 	"adnet/internal/operate"
 	"adnet/internal/postgres"
@@ -35,13 +36,13 @@ type user struct {
 }
 
 // open connects to the accounts; the caller closes the store.
-func (u *user) open(p cli.Process) (*account.Service, *postgres.Store, error) {
+func (u *user) open(p cli.Process) (*account.Service, *postgres.Stores, error) {
 	store, err := postgres.Open(p.Ctx, u.Postgres)
 	if err != nil {
 		return nil, nil, err
 	}
 	return account.NewService(account.Deps{
-		Users: store, Keys: store, Sessions: store, Factors: store, Now: time.Now,
+		Users: store.Accounts, Keys: store.Accounts, Sessions: store.Logins, Factors: store.Logins, Now: time.Now,
 	}), store, nil
 }
 
@@ -95,7 +96,8 @@ func (c *userCreate) Run(u *user, p cli.Process) error {
 		return cli.Sentence(err)
 	}
 	fmt.Fprintf(
-		p.Stdout, "created %s: role %s, id %s, developer_id %s\n", created.Email, created.Role, created.ID, created.DeveloperID,
+		p.Stdout, "created %s: role %s, id %s, developer_id %s\n", created.Email, created.Role, created.ID,
+		created.DeveloperID,
 	)
 	return nil
 }
@@ -233,7 +235,7 @@ func (c *userExport) Run(u *user, p cli.Process) error {
 		return err
 	}
 	defer store.Close()
-	return operate.ExportUser(p, store, c.Account)
+	return operate.ExportUser(p, backends.InPostgres(store).Person(), c.Account)
 }
 
 type userErase struct {
@@ -248,7 +250,9 @@ func (c *userErase) Run(u *user, p cli.Process) error {
 		return err
 	}
 	defer store.Close()
-	return operate.EraseUser(p, store, operate.Erasure{Account: c.Account, Yes: c.Yes, Answer: os.Stdin})
+	return operate.EraseUser(
+		p, backends.InPostgres(store).Person(), operate.Erasure{Account: c.Account, Yes: c.Yes, Answer: os.Stdin},
+	)
 }
 
 type userKeys struct {
@@ -267,7 +271,7 @@ func (c *userKeys) Run(u *user, p cli.Process) error {
 		return err
 	}
 	defer store.Close()
-	owner, err := store.UserByEmail(p.Ctx, strings.ToLower(c.Email))
+	owner, err := store.Accounts.UserByEmail(p.Ctx, strings.ToLower(c.Email))
 	if err != nil {
 		return cli.Sentence(err)
 	}

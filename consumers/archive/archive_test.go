@@ -176,20 +176,22 @@ func TestEveryOffsetIsOneRow(t *testing.T) {
 	into := newSink(rand.New(rand.NewPCG(3, 4)))
 
 	member(t, cfg, kafka.GroupConfig{
-		Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets,
+		Group: "settle", Topic: event.TopicEvents, Stored: store.Ledger.Offsets,
 	}, func(g *kafka.Group) func(context.Context) error {
 		s, err := settle.New(settle.Config{MaxBatch: 70, TxTimeout: time.Second, RetryMax: time.Second},
-			settle.Deps{Records: g, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
+			settle.Deps{Records: g, Store: store.Ledger, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()})
 		require.NoError(t, err)
 		return s.Run
 	})
 	archiver := func() (stop func()) {
 		return member(t, cfg, kafka.GroupConfig{
-			Group: "archive", Topic: event.TopicEvents, Stored: store.Archived,
+			Group: "archive", Topic: event.TopicEvents, Stored: store.Archive.Archived,
 		}, func(g *kafka.Group) func(context.Context) error {
 			a, err := archive.New(
 				config,
-				archive.Deps{Records: g, Plans: store, Sink: into, Log: quiet(), Metrics: prometheus.NewRegistry()},
+				archive.Deps{
+					Records: g, Plans: store.Archive, Sink: into, Log: quiet(), Metrics: prometheus.NewRegistry(),
+				},
 			)
 			require.NoError(t, err)
 			return a.Run
@@ -224,7 +226,7 @@ func TestEveryOffsetIsOneRow(t *testing.T) {
 		stop()
 	}
 	require.Eventually(t, func() bool {
-		totals, err := store.ArchivedTotals(context.Background())
+		totals, err := store.Archive.ArchivedTotals(context.Background())
 		return err == nil && totals.Rows == total
 	}, patience, 10*time.Millisecond)
 
@@ -296,18 +298,18 @@ func recordOf(t *testing.T, number int32, offset int64, m proto.Message) event.R
 }
 
 // settled makes outcomes for a range in the store.
-func settled(t *testing.T, store *memory.Store, first int64, outcomes ...ledger.Outcome) {
+func settled(t *testing.T, store *memory.Stores, first int64, outcomes ...ledger.Outcome) {
 	t.Helper()
 	settledOf(t, store, partition.Number, first, outcomes...)
 }
 
-func settledOf(t *testing.T, store *memory.Store, number int32, first int64, outcomes ...ledger.Outcome) {
+func settledOf(t *testing.T, store *memory.Stores, number int32, first int64, outcomes ...ledger.Outcome) {
 	t.Helper()
 	r := stream.Range{
 		Partition: stream.Partition{Stream: partition.Stream, Number: number}, First: first,
 		Next: first + int64(len(outcomes)),
 	}
-	require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
+	require.NoError(t, store.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 		return errors.Join(
 			tx.AdvanceOffsets(t.Context(), []stream.Range{r}),
 			tx.Write(t.Context(), ledger.Effects{Applied: []ledger.AppliedRange{{Range: r, Outcomes: outcomes}}}),
@@ -346,7 +348,7 @@ func TestRowHasTheEventAndItsOutcome(t *testing.T) {
 	settled(
 		t, store, 0, ledger.Outcome{Verdict: ledger.OK, Charge: 5, Minted: 1}, ledger.Outcome{Verdict: ledger.Poison},
 	)
-	start(t, config, &scripted{polls: [][]event.Record{{record(t, 0, e), poison}}}, store, into)
+	start(t, config, &scripted{polls: [][]event.Record{{record(t, 0, e), poison}}}, store.Archive, into)
 	require.Equal(t, []report.Row{
 		{
 			EventID: uuid.UUID(e.EventId), ReceivedAt: time.UnixMicro(e.ReceivedAtUs).UTC(), Type: ledger.Conversion,
@@ -376,7 +378,7 @@ func TestEventsWaitForTheirVerdict(t *testing.T) {
 	log := &scripted{polls: [][]event.Record{{
 		record(t, 0, impression()), record(t, 1, impression()), record(t, 2, impression()),
 	}}}
-	start(t, config, log, store, into)
+	start(t, config, log, store.Archive, into)
 	settled(t, store, 0, ok(2)...)
 	require.Len(t, into.await(t, 2), 2)
 	settled(t, store, 2, ok(1)...)
@@ -396,7 +398,7 @@ func TestBacklogDoesNotLinger(t *testing.T) {
 		log.polls = append(log.polls, []event.Record{record(t, i, impression())})
 	}
 	settled(t, store, 0, ok(1)...)
-	start(t, cfg, log, store, into)
+	start(t, cfg, log, store.Archive, into)
 	require.Len(t, into.await(t, 1), 1)
 	settled(t, store, 1, ok(backlog)...)
 	require.Len(t, into.await(t, 1+backlog), 1+backlog)
@@ -412,7 +414,7 @@ func TestPartitionsShareABlock(t *testing.T) {
 	}
 	cfg := config
 	cfg.ChunkRows = 6
-	start(t, cfg, log, store, into)
+	start(t, cfg, log, store.Archive, into)
 	require.Len(t, into.await(t, 8), 8)
 	require.Len(t, into.blocks, 2)
 	var sizes []int
@@ -435,12 +437,13 @@ func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
 		}
 		held = append(held, stream.Range{Partition: stream.Partition{Stream: "00ff", Number: n}, Next: 3})
 	}
-	planned, err := store.NextPlan(t.Context(), held, 50_000)
+	planned, err := store.Archive.NextPlan(t.Context(), held, 50_000)
 	require.NoError(t, err)
 	require.Len(t, planned, 2)
 	// of neither
 	a, stop := start(
-		t, config, &scripted{polls: [][]event.Record{{recordOf(t, 7, 0, impression())}}, log: log.log}, store, into,
+		t, config, &scripted{polls: [][]event.Record{{recordOf(t, 7, 0, impression())}}, log: log.log}, store.Archive,
+		into,
 	)
 	time.Sleep(20 * time.Millisecond)
 	stop()
@@ -448,7 +451,7 @@ func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
 	require.Zero(t, into.len())
 
 	log.polls = [][]event.Record{log.log[3:4]} // the first record of the second one
-	_, stop = start(t, config, log, store, into)
+	_, stop = start(t, config, log, store.Archive, into)
 	require.Len(t, into.await(t, 6), 6)
 	block := into.blocks[planned.Plan().Token()]
 	require.Len(t, block, 6)
@@ -458,7 +461,7 @@ func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
 		require.Equal(t, uuid.UUID(e.EventId), row.EventID)
 	}
 	require.Eventually(t, func() bool {
-		archived, err := store.Archived(t.Context(), []stream.Partition{held[0].Partition, held[1].Partition})
+		archived, err := store.Archive.Archived(t.Context(), []stream.Partition{held[0].Partition, held[1].Partition})
 		return err == nil && archived[held[0].Partition] == 3 && archived[held[1].Partition] == 3
 	}, patience, time.Millisecond)
 	stop()
@@ -468,7 +471,7 @@ func TestPlanOfOthersIsEndedAsItBegan(t *testing.T) {
 func TestPlanLargerThanTheBufferIsCarriedOut(t *testing.T) {
 	store, into := memory.New(time.Now), newSink(nil)
 	settled(t, store, 0, ok(6)...)
-	planned, err := store.NextPlan(t.Context(), []stream.Range{{Partition: partition, Next: 6}}, 50_000)
+	planned, err := store.Archive.NextPlan(t.Context(), []stream.Range{{Partition: partition, Next: 6}}, 50_000)
 	require.NoError(t, err)
 	cfg := config
 	cfg.BufferRecords = 2
@@ -477,7 +480,7 @@ func TestPlanLargerThanTheBufferIsCarriedOut(t *testing.T) {
 		log.log = append(log.log, record(t, i, impression()))
 		log.polls = append(log.polls, log.log[i:])
 	}
-	start(t, cfg, log, store, into)
+	start(t, cfg, log, store.Archive, into)
 	require.Len(t, into.await(t, 6), 6)
 	require.Len(t, into.blocks[planned.Plan().Token()], 6)
 }
@@ -493,7 +496,9 @@ func TestFullBufferStopsReadingUntilSettlementCatchesUp(t *testing.T) {
 	}
 	left := func() int { log.mu.Lock(); defer log.mu.Unlock(); return len(log.polls) }
 	registry := prometheus.NewRegistry()
-	a, err := archive.New(cfg, archive.Deps{Records: log, Plans: store, Sink: into, Log: quiet(), Metrics: registry})
+	a, err := archive.New(
+		cfg, archive.Deps{Records: log, Plans: store.Archive, Sink: into, Log: quiet(), Metrics: registry},
+	)
 	require.NoError(t, err)
 	run(t, a.Run)
 	require.Eventually(t, func() bool { return waits(t, registry) >= 5 }, patience, time.Millisecond)
@@ -521,7 +526,7 @@ func TestRecordsThatWereSkippedAreReadAgain(t *testing.T) {
 	a, b, c := record(t, 0, impression()), record(t, 1, impression()), record(t, 2, impression())
 	settled(t, store, 0, ok(3)...)
 	log := &scripted{polls: [][]event.Record{{a, c}}, log: []event.Record{a, b, c}}
-	start(t, config, log, store, into)
+	start(t, config, log, store.Archive, into)
 	for _, row := range into.await(t, 3) {
 		require.NotZero(t, row.EventID)
 	}
@@ -535,7 +540,7 @@ func TestRecordsThatAreGoneKeepTheirVerdictAndCharge(t *testing.T) {
 	outcomes[1].Charge = 7
 	settled(t, store, 0, outcomes...)
 	log := &scripted{polls: [][]event.Record{{a, c}}, log: []event.Record{a, c}}
-	start(t, config, log, store, into)
+	start(t, config, log, store.Archive, into)
 	require.Equal(t, report.Row{Verdict: ledger.OK, Charge: 7, ReceivedAt: c.Time.UTC()}, into.await(t, 3)[1])
 	require.Equal(t, 1, log.reads)
 }
@@ -547,7 +552,7 @@ func TestOffsetsThatSettlementFoundLostAreRowsToo(t *testing.T) {
 	settled(t, store, 0, lost, lost)
 	found := record(t, 2, impression())
 	log := &scripted{polls: [][]event.Record{{found}}, log: []event.Record{found}}
-	start(t, config, log, store, into)
+	start(t, config, log, store.Archive, into)
 	for _, row := range into.await(t, 2) {
 		require.Equal(t, report.Row{Verdict: ledger.Poison, ReceivedAt: found.Time.UTC()}, row)
 	}
@@ -564,10 +569,10 @@ func TestWhatOthersArchivedIsForgotten(t *testing.T) {
 		{record(t, 0, impression()), record(t, 1, impression())}, {record(t, 2, impression())},
 	}}
 	settled(t, store, 0, ok(2)...)
-	plan, err := store.NextPlan(t.Context(), []stream.Range{{Partition: partition, Next: 2}}, 10)
+	plan, err := store.Archive.NextPlan(t.Context(), []stream.Range{{Partition: partition, Next: 2}}, 10)
 	require.NoError(t, err)
-	require.NoError(t, store.MarkArchived(t.Context(), plan.Plan()))
-	start(t, cfg, log, store, into)
+	require.NoError(t, store.Archive.MarkArchived(t.Context(), plan.Plan()))
+	start(t, cfg, log, store.Archive, into)
 	settled(t, store, 2, ok(1)...)
 	require.Len(t, into.await(t, 1), 1)
 	require.Contains(t, into.blocks, stream.Range{Partition: partition, First: 2, Next: 3}.String())
@@ -581,10 +586,12 @@ func (broken) Insert(context.Context, string, []report.Row) error { return errSi
 func TestSinkOutOfReachMakesNotReadyAndDoesNotDelayTheStop(t *testing.T) {
 	store := memory.New(time.Now)
 	settled(t, store, 0, ok(1)...)
-	a, stop := start(t, config, &scripted{polls: [][]event.Record{{record(t, 0, impression())}}}, store, broken{})
+	a, stop := start(
+		t, config, &scripted{polls: [][]event.Record{{record(t, 0, impression())}}}, store.Archive, broken{},
+	)
 	require.Eventually(t, func() bool { return errors.Is(a.Ready(), errSink) }, patience, time.Millisecond)
 	stop()
-	archived, err := store.Archived(t.Context(), []stream.Partition{partition})
+	archived, err := store.Archive.Archived(t.Context(), []stream.Partition{partition})
 	require.NoError(t, err)
 	require.Zero(t, archived[partition])
 }
@@ -624,7 +631,7 @@ func TestEarlyEventHasOneRow(t *testing.T) {
 			run.Records = append(run.Records, decode(r.Value, r.Time))
 		}
 		next = run.Next
-		require.NoError(t, store.InTx(t.Context(), func(tx ledger.Tx) error {
+		require.NoError(t, store.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 			_, err := ledger.Settle(t.Context(), tx, &ledger.Batch{At: time.Now(), Runs: []ledger.Run{run}}, decode)
 			return err
 		}))
@@ -632,11 +639,11 @@ func TestEarlyEventHasOneRow(t *testing.T) {
 	settle(records[0])
 	settle(records[1])
 	settle(records[2])
-	start(t, config, &scripted{polls: [][]event.Record{records}}, store, into)
+	start(t, config, &scripted{polls: [][]event.Record{records}}, store.Archive, into)
 	into.await(t, 2)
 	require.Eventually(t, func() bool {
-		judged, err := store.Judged(t.Context(), 9)
-		archived, err2 := store.Archived(t.Context(), []stream.Partition{partition})
+		judged, err := store.Archive.Judged(t.Context(), 9)
+		archived, err2 := store.Archive.Archived(t.Context(), []stream.Partition{partition})
 		return err == nil && err2 == nil && len(judged) == 0 && archived[partition] == 3
 	}, patience, time.Millisecond)
 	rows := into.all()

@@ -23,12 +23,12 @@ type aged struct {
 
 func newAged() aged {
 	a := aged{mu: new(sync.Mutex), by: new(time.Duration)}
-	store := memory.New(func() time.Time {
+	stores := memory.New(func() time.Time {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		return time.Now().Add(*a.by)
 	})
-	a.source = source{store, store.RoomReader(reserve.RoomOptions{})}
+	a.source = source{stores.Campaigns, stores.Campaigns.RoomReader(reserve.RoomOptions{}), stores}
 	return a
 }
 
@@ -40,7 +40,7 @@ func (a aged) pass(d time.Duration) {
 
 func (a aged) keep(t *testing.T, p reserve.Page) {
 	t.Helper()
-	require.NoError(t, a.KeepPage(t.Context(), p))
+	require.NoError(t, a.stores.Journal.KeepPage(t.Context(), p))
 }
 
 func (g *target) granted(epoch int64) bool {

@@ -37,19 +37,20 @@ var config = project.Config{Every: 2 * time.Millisecond, RepairEvery: time.Hour,
 
 // source is the in-memory mode's store as the wiring puts it together.
 type source struct {
-	*memory.Store
+	*memory.Campaigns
 	*memory.RoomReader
+	stores *memory.Stores
 }
 
 func newSource() source {
-	store := memory.New(time.Now)
-	return source{store, store.RoomReader(reserve.RoomOptions{})}
+	stores := memory.New(time.Now)
+	return source{stores.Campaigns, stores.Campaigns.RoomReader(reserve.RoomOptions{}), stores}
 }
 
 func (s source) add(t *testing.T, n int) (ids []uuid.UUID) {
 	t.Helper()
 	user := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com"}
-	require.NoError(t, s.CreateUser(t.Context(), user))
+	require.NoError(t, s.stores.Accounts.CreateUser(t.Context(), user))
 	for range n {
 		c, err := s.CreateCampaign(t.Context(), campaign.NewCampaign{
 			Campaign: campaign.Campaign{
@@ -73,7 +74,7 @@ func (s source) rename(t *testing.T, id uuid.UUID, name string) {
 func (s source) spend(t *testing.T, id uuid.UUID, first int64, amount money.Micros) {
 	t.Helper()
 	r := stream.Range{Partition: stream.Partition{Stream: "s"}, First: first, Next: first + 1}
-	require.NoError(t, s.InTx(t.Context(), func(tx ledger.Tx) error {
+	require.NoError(t, s.stores.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 		return errors.Join(tx.AdvanceOffsets(t.Context(), []stream.Range{r}), tx.Write(t.Context(), ledger.Effects{
 			Applied: []ledger.AppliedRange{{Range: r, Outcomes: make([]ledger.Outcome, 1)}},
 			Spend:   []ledger.Spend{{CampaignID: id, Day: day.Of(time.Now()), Amount: amount}},

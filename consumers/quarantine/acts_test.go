@@ -17,8 +17,9 @@ import (
 // actsStore has four campaigns that pay per click, with 1 click of 100 impressions elsewhere.
 func actsStore(now *time.Time) *days {
 	s := &days{
-		Store: memory.New(func() time.Time { return *now }), models: map[uuid.UUID]campaign.BillingModel{},
-		young: map[uuid.UUID]uuid.UUID{},
+		Publishers: memory.New(func() time.Time { return *now }).Publishers,
+		models:     map[uuid.UUID]campaign.BillingModel{},
+		young:      map[uuid.UUID]uuid.UUID{},
 	}
 	for n := range byte(4) {
 		s.models[uuid.UUID{8, n}] = campaign.CPC

@@ -24,7 +24,7 @@ var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 // days is a store with given publisher days.
 type days struct {
-	*memory.Store
+	*memory.Publishers
 	list []traffic.PublisherDay
 
 	readers []traffic.PublisherDay
@@ -92,7 +92,7 @@ func TestJudge(t *testing.T) {
 	now := noon
 	today := day.Of(noon)
 	honest, clicker := uuid.UUID{1}, uuid.UUID{2}
-	store := &days{Store: memory.New(func() time.Time { return now }), list: []traffic.PublisherDay{
+	store := &days{Publishers: memory.New(func() time.Time { return now }).Publishers, list: []traffic.PublisherDay{
 		{DeveloperID: honest, Day: today - 1, Impressions: 100, Clicks: 100}, // a day that is over is not judged
 		{DeveloperID: honest, Day: today, Impressions: 1000, Clicks: 20, Minted: 1000},
 		{DeveloperID: clicker, Day: today, Impressions: 200, Clicks: 150, Minted: 200},
@@ -145,8 +145,8 @@ func TestJudge(t *testing.T) {
 func TestJudgeShownAds(t *testing.T) {
 	now := noon.Add(30 * time.Minute)
 	store := &days{
-		Store:  memory.New(func() time.Time { return now }),
-		owners: map[uuid.UUID]uuid.UUID{{2}: {1}},
+		Publishers: memory.New(func() time.Time { return now }).Publishers,
+		owners:     map[uuid.UUID]uuid.UUID{{2}: {1}},
 		ads: []traffic.ShownAds{
 			{DeveloperID: uuid.UUID{1}, Method: traffic.MethodREST, Sold: 60},
 			{DeveloperID: uuid.UUID{2}, Method: traffic.MethodREST, Sold: 60},
@@ -190,7 +190,7 @@ func TestJudgeShownAds(t *testing.T) {
 // An owner of many small seats, none of which is judged alone, beside an honest one and a stranger.
 func TestJudgeSumsAnOwnersSeats(t *testing.T) {
 	today, owner := day.Of(noon), uuid.UUID{1}
-	store := &days{Store: memory.New(func() time.Time { return noon })}
+	store := &days{Publishers: memory.New(func() time.Time { return noon }).Publishers}
 	for n := range byte(5) {
 		store.list = append(
 			store.list,
@@ -230,7 +230,7 @@ func TestJudgeSumsAnOwnersSeats(t *testing.T) {
 func TestApprovalOfAPublisherWithoutReadersIsForEver(t *testing.T) {
 	now := noon
 	ringer, silent := uuid.UUID{1}, uuid.UUID{2}
-	store := &days{Store: memory.New(func() time.Time { return now })}
+	store := &days{Publishers: memory.New(func() time.Time { return now }).Publishers}
 	d := newDetector(t, store, func() time.Time { return now })
 	judge := func(want int, why string) {
 		t.Helper()
@@ -284,7 +284,7 @@ func TestApprovalOfAPublisherWithoutReadersIsForEver(t *testing.T) {
 
 func TestRunGoesOnAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &days{Store: memory.New(time.Now), err: errors.New("away")}
+		store := &days{Publishers: memory.New(time.Now).Publishers, err: errors.New("away")}
 		d := newDetector(t, store, time.Now)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

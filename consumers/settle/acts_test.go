@@ -31,7 +31,7 @@ func TestActsOfACaseThroughTheWholeRoad(t *testing.T) {
 				Today: traffic.PublisherDay{DeveloperID: w.publisher, Day: day.Of(time.Now())},
 			},
 		}
-		opened, err := w.store.OpenQuarantine(t.Context(), open)
+		opened, err := w.store.Publishers.OpenQuarantine(t.Context(), open)
 		require.NoError(t, err)
 		require.True(t, opened)
 		var views, clicks [][]byte
@@ -44,33 +44,34 @@ func TestActsOfACaseThroughTheWholeRoad(t *testing.T) {
 			clicks = append(clicks, marshal(t, click))
 		}
 		// One click overtakes its impression, and each comes again in another batch.
-		through(t, config, newScripted(records(0, clicks[0], views[0], views[1], clicks[1], clicks[1])), w.store)
-		through(t, config, newScripted(records(5, views[2], clicks[2]), records(7, clicks...)), w.store)
-		c, err := w.store.Campaign(t.Context(), w.campaign)
+		through(t, config, newScripted(records(0, clicks[0], views[0], views[1], clicks[1], clicks[1])), w.store.Ledger)
+		through(t, config, newScripted(records(5, views[2], clicks[2]), records(7, clicks...)), w.store.Ledger)
+		c, err := w.store.Campaigns.Campaign(t.Context(), w.campaign)
 		require.NoError(t, err)
 		require.Zero(t, c.SpentTotal)
-		held, err := w.store.HeldActs(t.Context())
+		held, err := w.store.Publishers.HeldActs(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, map[ledger.Acts]int64{{CampaignID: w.campaign, DeveloperID: w.publisher}: 3}, held)
 
-		_, err = w.store.EndQuarantine(t.Context(), ledger.QuarantineVerdict{
+		_, err = w.store.Publishers.EndQuarantine(t.Context(), ledger.QuarantineVerdict{
 			Case: open.ID, Decision: decision, By: uuid.New(), Note: "checked", At: time.Now(),
 		})
 		require.NoError(t, err)
 		for range 2 { // settlers
 			s, err := settle.New(config, settle.Deps{
-				Records: newScripted(), Store: w.store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry(),
+				Records: newScripted(), Store: w.store.Ledger, Keys: ring, Log: quiet(),
+				Metrics: prometheus.NewRegistry(),
 			})
 			require.NoError(t, err)
 			s.SweepEvery(time.Millisecond)
 			run(t, s.Run)
 		}
 		require.Eventually(t, func() bool {
-			held, err = w.store.HeldActs(t.Context())
+			held, err = w.store.Publishers.HeldActs(t.Context())
 			require.NoError(t, err)
 			return len(held) == 0
 		}, 5*time.Second, time.Millisecond)
-		through(t, config, newScripted(records(10, clicks...)), w.store)
+		through(t, config, newScripted(records(10, clicks...)), w.store.Ledger)
 
 		_, verdicts := applied(t, w.store, []stream.Partition{partition, earlyPartition, {Stream: ledger.EarlyStream}})
 		want := map[ledger.Verdict]int{ledger.OK: 6, ledger.Duplicate: 7, ledger.VerdictEarly: 3}
@@ -79,10 +80,10 @@ func TestActsOfACaseThroughTheWholeRoad(t *testing.T) {
 			want[ledger.InvalidTraffic+traffic.RuleManyActs] = 3
 		}
 		require.Equal(t, want, verdicts)
-		c, err = w.store.Campaign(t.Context(), w.campaign)
+		c, err = w.store.Campaigns.Campaign(t.Context(), w.campaign)
 		require.NoError(t, err)
 		require.Equal(t, charged, c.SpentTotal)
-		credits, err := w.store.CreditBalance(t.Context(), w.publisher)
+		credits, err := w.store.Ledger.CreditBalance(t.Context(), w.publisher)
 		require.NoError(t, err)
 		require.EqualValues(t, 3, credits.Pending, "the impressions' Credits wait for charges")
 	}

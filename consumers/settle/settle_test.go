@@ -44,7 +44,7 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 
 // world is a store with one advertiser's campaign (cpm 5 USD, 5,000 micro-USD an impression).
 type world struct {
-	store     *memory.Store
+	store     *memory.Stores
 	campaign  uuid.UUID
 	publisher uuid.UUID
 }
@@ -53,8 +53,8 @@ func newWorld(t testing.TB, total money.Micros) world {
 	t.Helper()
 	store := memory.New(time.Now)
 	user := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: "a@example.com"}
-	require.NoError(t, store.CreateUser(t.Context(), user))
-	c, err := store.CreateCampaign(t.Context(), campaign.NewCampaign{
+	require.NoError(t, store.Accounts.CreateUser(t.Context(), user))
+	c, err := store.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{
 		Campaign: campaign.Campaign{
 			ID: uuid.New(), AdvertiserID: user.ID, BillingModel: campaign.CPM, BidAmount: 5 * money.USD,
 			DailyBudget: 1_000 * money.USD, TotalBudget: total,
@@ -92,7 +92,7 @@ func marshal(t testing.TB, e *event.Event) []byte {
 // faulty makes one in four calls of the store fail, half of the transactions only after they were
 // committed.
 type faulty struct {
-	*memory.Store
+	*memory.Ledger
 	mu   sync.Mutex
 	rand *rand.Rand
 }
@@ -110,7 +110,7 @@ func (f *faulty) InTx(ctx context.Context, apply func(ledger.Tx) error) error {
 	if fail && !late {
 		return errStore
 	}
-	if err := f.Store.InTx(ctx, apply); err != nil {
+	if err := f.Ledger.InTx(ctx, apply); err != nil {
 		return err
 	}
 	if fail {
@@ -123,7 +123,7 @@ func (f *faulty) Offsets(ctx context.Context, partitions []stream.Partition) (ma
 	if fail, _ := f.dice(); fail {
 		return nil, errStore
 	}
-	return f.Store.Offsets(ctx, partitions)
+	return f.Ledger.Offsets(ctx, partitions)
 }
 
 // run starts a component and gives a function that stops it and waits.
@@ -201,14 +201,16 @@ func (l logged) settler(t *testing.T, store settle.Store) (stop func()) {
 
 // applied counts outcomes and asserts that each partition's ranges follow each other without a gap.
 func applied(
-	t *testing.T, store *memory.Store, partitions []stream.Partition,
+	t *testing.T, store *memory.Stores, partitions []stream.Partition,
 ) (n int, verdicts map[ledger.Verdict]int) {
 	t.Helper()
 	verdicts = make(map[ledger.Verdict]int)
 	for _, p := range partitions {
 		var next int64
 		for {
-			plan, err := store.NextPlan(t.Context(), []stream.Range{{Partition: p, Next: math.MaxInt64}}, 1_000_000)
+			plan, err := store.Archive.NextPlan(
+				t.Context(), []stream.Range{{Partition: p, Next: math.MaxInt64}}, 1_000_000,
+			)
 			require.NoError(t, err)
 			if len(plan) == 0 {
 				break
@@ -220,7 +222,7 @@ func applied(
 				verdicts[o.Verdict]++
 				n++
 			}
-			require.NoError(t, store.MarkArchived(t.Context(), plan.Plan()))
+			require.NoError(t, store.Archive.MarkArchived(t.Context(), plan.Plan()))
 		}
 	}
 	return n, verdicts
@@ -250,7 +252,7 @@ func (s *seen) applied(t *testing.T) (total int64) {
 	s.mu.Unlock()
 	inner, ok := s.Store.(*faulty)
 	require.True(t, ok)
-	offsets, err := inner.Store.Offsets(t.Context(), partitions)
+	offsets, err := inner.Ledger.Offsets(t.Context(), partitions)
 	require.NoError(t, err)
 	for _, next := range offsets {
 		total += next
@@ -264,7 +266,7 @@ func (s *seen) applied(t *testing.T) (total int64) {
 func TestNothingIsLostAndNothingIsDoubled(t *testing.T) {
 	l := newLog(t)
 	w := newWorld(t, 1_000*money.USD)
-	store := &seen{Store: &faulty{Store: w.store, rand: rand.New(rand.NewPCG(1, 2))}}
+	store := &seen{Store: &faulty{Ledger: w.store.Ledger, rand: rand.New(rand.NewPCG(1, 2))}}
 
 	const unique = 1_500
 	var keys, values [][]byte
@@ -298,10 +300,10 @@ func TestNothingIsLostAndNothingIsDoubled(t *testing.T) {
 	require.Equal(t, map[ledger.Verdict]int{
 		ledger.OK: unique, ledger.Duplicate: unique / 10, ledger.Poison: unique / 50, ledger.VerdictForged: unique / 50,
 	}, verdicts)
-	c, err := w.store.Campaign(t.Context(), w.campaign)
+	c, err := w.store.Campaigns.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.Equal(t, money.Micros(unique*5_000), c.SpentTotal)
-	credits, err := w.store.CreditBalance(t.Context(), w.publisher)
+	credits, err := w.store.Ledger.CreditBalance(t.Context(), w.publisher)
 	require.NoError(t, err)
 	require.Equal(t, money.Credits(unique), credits.Pending)
 }
@@ -378,7 +380,7 @@ func TestRedeliveryIsLeftOut(t *testing.T) {
 	w := newWorld(t, money.USD)
 	a, b, c := marshal(t, w.impression()), marshal(t, w.impression()), marshal(t, w.impression())
 	log := newScripted(records(0, a, b), records(0, a, b, c), records(0, a))
-	through(t, config, log, w.store)
+	through(t, config, log, w.store.Ledger)
 	n, verdicts := applied(t, w.store, []stream.Partition{partition})
 	require.Equal(t, 3, n)
 	require.Equal(t, 3, verdicts[ledger.OK])
@@ -391,7 +393,7 @@ func TestOffsetsThatTheLogLostArePoisonAndNeverBlock(t *testing.T) {
 	a, b := marshal(t, w.impression()), marshal(t, w.impression())
 	cfg := config
 	cfg.MaxBatch = 3
-	through(t, cfg, newScripted(records(0, a), records(8, b)), w.store)
+	through(t, cfg, newScripted(records(0, a), records(8, b)), w.store.Ledger)
 	n, verdicts := applied(t, w.store, []stream.Partition{partition})
 	require.Equal(t, 9, n)
 	require.Equal(t, map[ledger.Verdict]int{ledger.OK: 2, ledger.Poison: 7}, verdicts)
@@ -399,44 +401,44 @@ func TestOffsetsThatTheLogLostArePoisonAndNeverBlock(t *testing.T) {
 
 func TestLogWhoseHeadWasRemovedStartsWhereItStarts(t *testing.T) {
 	w := newWorld(t, money.USD)
-	through(t, config, newScripted(records(1_000_000, marshal(t, w.impression()))), w.store)
-	offsets, err := w.store.Offsets(t.Context(), []stream.Partition{partition})
+	through(t, config, newScripted(records(1_000_000, marshal(t, w.impression()))), w.store.Ledger)
+	offsets, err := w.store.Ledger.Offsets(t.Context(), []stream.Partition{partition})
 	require.NoError(t, err)
 	require.EqualValues(t, 1_000_001, offsets[partition])
 }
 
 // stolen moves the partition under the settler's feet, as another process would.
 type stolen struct {
-	*memory.Store
+	*memory.Ledger
 	once sync.Once
 }
 
 func (s *stolen) InTx(ctx context.Context, apply func(ledger.Tx) error) error {
 	s.once.Do(func() {
-		_ = s.Store.InTx(ctx, func(tx ledger.Tx) error {
+		_ = s.Ledger.InTx(ctx, func(tx ledger.Tx) error {
 			other := stream.Range{Partition: partition, First: 0, Next: 5}
 			return errors.Join(tx.AdvanceOffsets(ctx, []stream.Range{other}), tx.Write(ctx, ledger.Effects{
 				Applied: []ledger.AppliedRange{{Range: other, Outcomes: make([]ledger.Outcome, 5)}},
 			}))
 		})
 	})
-	return s.Store.InTx(ctx, apply)
+	return s.Ledger.InTx(ctx, apply)
 }
 
 func TestFencedBatchIsDroppedAndReadAgain(t *testing.T) {
 	w := newWorld(t, money.USD)
 	a, b := marshal(t, w.impression()), marshal(t, w.impression())
 	log := newScripted(records(0, a), records(5, b))
-	through(t, config, log, &stolen{Store: w.store})
+	through(t, config, log, &stolen{Ledger: w.store.Ledger})
 	require.Equal(t, 1, log.resets)
-	c, err := w.store.Campaign(t.Context(), w.campaign)
+	c, err := w.store.Campaigns.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.Equal(t, money.Micros(5_000), c.SpentTotal, "only the record after the other's range")
 }
 
 // slow lets a transaction wait until the test allows it to go on.
 type slow struct {
-	*memory.Store
+	*memory.Ledger
 	entered, allowed chan struct{}
 }
 
@@ -446,12 +448,12 @@ func (s *slow) InTx(ctx context.Context, apply func(ledger.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.Store.InTx(ctx, apply)
+	return s.Ledger.InTx(ctx, apply)
 }
 
 func TestStopFinishesTheRunningTransaction(t *testing.T) {
 	w := newWorld(t, money.USD)
-	store := &slow{Store: w.store, entered: make(chan struct{}), allowed: make(chan struct{})}
+	store := &slow{Ledger: w.store.Ledger, entered: make(chan struct{}), allowed: make(chan struct{})}
 	log := newScripted(records(0, marshal(t, w.impression())))
 	s, err := settle.New(
 		config, settle.Deps{Records: log, Store: store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()},
@@ -470,7 +472,7 @@ func TestStopFinishesTheRunningTransaction(t *testing.T) {
 }
 
 // down is a store that never answers well.
-type down struct{ *memory.Store }
+type down struct{ *memory.Ledger }
 
 func (down) InTx(context.Context, func(ledger.Tx) error) error { return errStore }
 
@@ -479,7 +481,9 @@ func TestStoreOutOfReachMakesNotReadyAndDoesNotDelayTheStop(t *testing.T) {
 	log := newScripted(records(0, marshal(t, w.impression())))
 	s, err := settle.New(
 		config,
-		settle.Deps{Records: log, Store: down{w.store}, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry()},
+		settle.Deps{
+			Records: log, Store: down{w.store.Ledger}, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry(),
+		},
 	)
 	require.NoError(t, err)
 	require.NoError(t, s.Ready())
@@ -495,8 +499,8 @@ func TestBudgetBindsThroughTheWholeRoad(t *testing.T) {
 		records(0, marshal(t, w.impression()), marshal(t, w.impression())),
 		records(2, marshal(t, w.impression()), marshal(t, w.impression())),
 	)
-	through(t, config, log, w.store)
-	c, err := w.store.Campaign(t.Context(), w.campaign)
+	through(t, config, log, w.store.Ledger)
+	c, err := w.store.Campaigns.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.Equal(t, money.Micros(12_000), c.SpentTotal)
 	_, verdicts := applied(t, w.store, []stream.Partition{partition})
@@ -508,7 +512,7 @@ func TestBudgetBindsThroughTheWholeRoad(t *testing.T) {
 func TestWhoWritesToTheLogMovesNoMoney(t *testing.T) {
 	w := newWorld(t, 100*money.USD)
 	l := newLog(t)
-	stop := l.settler(t, w.store)
+	stop := l.settler(t, w.store.Ledger)
 	real := w.impression()
 	var keys, values [][]byte
 	add := func(e *event.Event, token []byte) {
@@ -537,18 +541,18 @@ func TestWhoWritesToTheLogMovesNoMoney(t *testing.T) {
 	add(real, real.Token)
 	l.write(t, keys, values)
 	require.Eventually(t, func() bool {
-		c, err := w.store.Campaign(t.Context(), w.campaign)
+		c, err := w.store.Campaigns.Campaign(t.Context(), w.campaign)
 		return err == nil && c.SpentTotal > 0
 	}, patience, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
-		letters, err := w.store.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 100})
+		letters, err := w.store.Letters.DeadLetters(t.Context(), ledger.DeadLetterQuery{Limit: 100})
 		return err == nil && len(letters) == 23
 	}, patience, 10*time.Millisecond)
 	stop()
-	c, err := w.store.Campaign(t.Context(), w.campaign)
+	c, err := w.store.Campaigns.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.EqualValues(t, 5_000, c.SpentTotal, "the real event alone")
-	credits, err := w.store.CreditBalance(t.Context(), w.publisher)
+	credits, err := w.store.Ledger.CreditBalance(t.Context(), w.publisher)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, credits.Pending)
 }
@@ -583,7 +587,7 @@ func BenchmarkSettle(b *testing.B) {
 			log.polls = append(log.polls, records(at, values[i*size:(i+1)*size]...))
 			at += size
 		}
-		through(b, cfg, log, w.store) // from the second round on everything is a duplicate
+		through(b, cfg, log, w.store.Ledger) // from the second round on everything is a duplicate
 	}
 	b.ReportMetric(float64(at)/b.Elapsed().Seconds(), "events/s")
 }
@@ -604,9 +608,9 @@ func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
 	}
 	self := w.impression()
 	self.DeveloperId = nil
-	c, err := w.store.Campaign(t.Context(), w.campaign)
+	c, err := w.store.Campaigns.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
-	owner, err := w.store.User(t.Context(), c.AdvertiserID)
+	owner, err := w.store.Accounts.User(t.Context(), c.AdvertiserID)
 	require.NoError(t, err)
 	self.DeveloperId = owner.DeveloperID[:]
 	values = append(values,
@@ -615,20 +619,20 @@ func TestInvalidTrafficThroughTheWholeRoad(t *testing.T) {
 		of(newID(), event.Type_CLICK, ""), marshal(t, self))
 	cut := len(traffic.InvalidRules()) + 1 // the click is in a batch before its impression's
 	log := newScripted(records(0, values[:cut]...), records(int64(cut), values[cut:]...))
-	through(t, config, log, w.store)
+	through(t, config, log, w.store.Ledger)
 	_, verdicts := applied(t, w.store, []stream.Partition{partition, earlyPartition})
 	want := map[ledger.Verdict]int{ledger.OK: 2, ledger.Duplicate: 2, ledger.SelfServed: 1, ledger.VerdictEarly: 2}
 	for _, rule := range traffic.InvalidRules() {
 		want[ledger.InvalidTraffic+ledger.Verdict(rule)]++
 	}
 	require.Equal(t, want, verdicts)
-	c, err = w.store.Campaign(t.Context(), w.campaign)
+	c, err = w.store.Campaigns.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.Equal(t, money.Micros(5_000), c.SpentTotal, "one impression")
-	credits, err := w.store.CreditBalance(t.Context(), w.publisher)
+	credits, err := w.store.Ledger.CreditBalance(t.Context(), w.publisher)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, credits.Pending)
-	own, err := w.store.CreditBalance(t.Context(), owner.DeveloperID)
+	own, err := w.store.Ledger.CreditBalance(t.Context(), owner.DeveloperID)
 	require.NoError(t, err)
 	require.Zero(t, own)
 }
@@ -646,21 +650,25 @@ func TestEarlyEventsThroughTheWholeRoad(t *testing.T) {
 		e.AuctionId, e.Type = view.AuctionId, kind
 		return marshal(t, e)
 	}
-	through(t, config, newScripted(records(0, of(view, event.Type_CLICK), of(lonely, event.Type_CLICK))), w.store)
-	through(t, config, newScripted(records(2, marshal(t, view))), w.store)
+	through(
+		t, config, newScripted(records(0, of(view, event.Type_CLICK), of(lonely, event.Type_CLICK))), w.store.Ledger,
+	)
+	through(t, config, newScripted(records(2, marshal(t, view))), w.store.Ledger)
 	_, verdicts := applied(t, w.store, []stream.Partition{partition, earlyPartition})
 	require.Equal(t, map[ledger.Verdict]int{ledger.OK: 2, ledger.VerdictEarly: 2}, verdicts)
 
 	log := newScripted(records(3, of(w.impression(), event.Type_CLOSE)))
 	s, err := settle.New(config, settle.Deps{
-		Records: log, Store: w.store, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry(),
+		Records: log, Store: w.store.Ledger, Keys: ring, Log: quiet(), Metrics: prometheus.NewRegistry(),
 		Now: func() time.Time { return time.Now().Add(ledger.EarlyFor) },
 	})
 	require.NoError(t, err)
 	s.SweepEvery(time.Millisecond)
 	stop := run(t, s.Run)
 	require.Eventually(t, func() bool {
-		offsets, err := w.store.Offsets(t.Context(), []stream.Partition{earlyPartition, {Stream: ledger.EarlyStream}})
+		offsets, err := w.store.Ledger.Offsets(
+			t.Context(), []stream.Partition{earlyPartition, {Stream: ledger.EarlyStream}},
+		)
 		require.NoError(t, err)
 		return offsets[stream.Partition{Stream: ledger.EarlyStream}] == 1
 	}, 5*time.Second, time.Millisecond)
@@ -678,11 +686,11 @@ func TestMintCapThroughTheWholeRoad(t *testing.T) {
 		records(0, marshal(t, w.impression()), marshal(t, w.impression()), marshal(t, w.impression())),
 		records(3, marshal(t, w.impression())),
 	)
-	through(t, capped, log, w.store)
-	credits, err := w.store.CreditBalance(t.Context(), w.publisher)
+	through(t, capped, log, w.store.Ledger)
+	credits, err := w.store.Ledger.CreditBalance(t.Context(), w.publisher)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, credits.Pending)
-	c, err := w.store.Campaign(t.Context(), w.campaign)
+	c, err := w.store.Campaigns.Campaign(t.Context(), w.campaign)
 	require.NoError(t, err)
 	require.Equal(t, money.Micros(20_000), c.SpentTotal, "billed normally")
 }

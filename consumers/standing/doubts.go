@@ -18,7 +18,7 @@ type pair struct{ campaign, developer uuid.UUID }
 // doubts holds the counters of campaigns at publishers with an open case about their acts.
 type doubts struct {
 	ads    Ads
-	store  Store
+	cases  Cases
 	pairs  map[pair]bool
 	readAt time.Time
 	of     map[uuid.UUID]owed.Doubted // by campaign
@@ -28,7 +28,7 @@ type doubts struct {
 // publishers wait. Publishers of the advertiser's own family are left out, as none of their
 // acts count. Errors: those of the store and the source; the next call reads again.
 func (d *doubts) read(ctx context.Context, now time.Time, of relations) error {
-	open, err := d.store.OpenActCases(ctx)
+	open, err := d.cases.OpenActCases(ctx)
 	if err != nil {
 		return err
 	}

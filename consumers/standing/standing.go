@@ -57,6 +57,12 @@ type Ads interface {
 	PublisherCounts(ctx context.Context, since day.Day, developers []uuid.UUID) ([]traffic.AdCount, error)
 }
 
+// Cases lists the open cases of quarantine.
+type Cases interface {
+	// OpenActCases lists the publishers with open cases about acts, by campaign.
+	OpenActCases(ctx context.Context) (map[uuid.UUID][]uuid.UUID, error)
+}
+
 // Store stores accounts, charges and campaigns.
 type Store interface {
 	campaign.Changes
@@ -67,8 +73,6 @@ type Store interface {
 	BackedCharges(ctx context.Context, since, until day.Day) ([]standing.Charge, error)
 	// HighestBids lists the highest bid of each campaign and billing model.
 	HighestBids(ctx context.Context) ([]ledger.HighestBid, error)
-	// OpenActCases lists the publishers with open cases about acts, by campaign.
-	OpenActCases(ctx context.Context) (map[uuid.UUID][]uuid.UUID, error)
 	// KeepStandings stores the standings of campaigns that did not change meanwhile.
 	KeepStandings(ctx context.Context, changes []campaign.StandingChange) error
 	// KeepPublisherVotes replaces the votes of publishers, by account.
@@ -88,6 +92,7 @@ type Deps struct {
 	Metrics  prometheus.Registerer
 	Source   Source
 	Ads      Ads
+	Cases    Cases
 	Store    Store
 	Families Families // nil: each account is a family with its seats
 	// Postpaid reports that accounts spend without a deposit (ADNET_PREPAID=off), so that each can
@@ -143,7 +148,7 @@ func New(deps Deps) *Standings {
 		changes:  counter("adnet_standing_changes_total", "Changes of the standing of campaigns."),
 		failed:   counter("adnet_standing_failures_total", "Minutes in which standings could not be computed."),
 		counters: counters{source: deps.Source}, charges: charges{store: deps.Store},
-		delays: delays{source: deps.Source}, doubts: doubts{ads: deps.Ads, store: deps.Store},
+		delays: delays{source: deps.Source}, doubts: doubts{ads: deps.Ads, cases: deps.Cases},
 	}
 }
 

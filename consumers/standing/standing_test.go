@@ -35,7 +35,8 @@ type placed struct {
 // world is an in-memory store with charges and counters of its own.
 type world struct {
 	*testing.T
-	*memory.Store
+	*memory.Campaigns
+	stores   *memory.Stores
 	now      time.Time
 	charged  map[day.Day][]standing.Charge
 	days     map[day.Day]map[uuid.UUID]report.Counts
@@ -52,7 +53,7 @@ type world struct {
 }
 
 func (w *world) Voters(ctx context.Context) ([]standing.Account, error) {
-	list, err := w.Store.Voters(ctx)
+	list, err := w.Campaigns.Voters(ctx)
 	for i := range list {
 		list[i].Funded = w.funded[list[i].ID]
 	}
@@ -70,7 +71,7 @@ func (w *world) BackedCharges(_ context.Context, since, until day.Day) (list []s
 
 func (w *world) KeepStandings(ctx context.Context, changes []campaign.StandingChange) error {
 	w.writes += len(changes)
-	return w.Store.KeepStandings(ctx, changes)
+	return w.Campaigns.KeepStandings(ctx, changes)
 }
 
 func (w *world) Delays(_ context.Context, q report.DelayQuery) ([]report.Delay, error) {
@@ -159,14 +160,16 @@ func newWorld(t *testing.T) (*world, *Standings) {
 		days: map[day.Day]map[uuid.UUID]report.Counts{}, funded: map[uuid.UUID]bool{},
 		families: map[uuid.UUID]family.Member{},
 	}
-	w.Store = memory.New(func() time.Time { return w.now })
+	w.stores = memory.New(func() time.Time { return w.now })
+	w.Campaigns = w.stores.Campaigns
 	return w, w.process()
 }
 
 // process returns another process on the same store.
 func (w *world) process() *Standings {
 	return New(Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Ads: w, Store: w, Families: w,
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Ads: w, Cases: w.stores.Publishers,
+		Store: w, Families: w,
 		Judge: func(in owed.Input) map[uuid.UUID]owed.Result {
 			w.judged = in
 			return w.results
@@ -190,7 +193,7 @@ func (w *world) user(parent uuid.UUID) account.User {
 	if parent != uuid.Nil {
 		u.Role = account.RoleSeat
 	}
-	require.NoError(w, w.CreateUser(w.Context(), u))
+	require.NoError(w, w.stores.Accounts.CreateUser(w.Context(), u))
 	return u
 }
 
@@ -467,7 +470,7 @@ func TestActsWithAnOpenCaseAreInDoubt(t *testing.T) {
 			Rule: traffic.QuarantineActs, Campaign: c.ID,
 			Today: traffic.PublisherDay{DeveloperID: at.DeveloperID, Day: today},
 		}}
-		opened, err := w.OpenQuarantine(t.Context(), of)
+		opened, err := w.stores.Publishers.OpenQuarantine(t.Context(), of)
 		require.NoError(t, err)
 		require.True(t, opened)
 		return of.ID
@@ -481,7 +484,7 @@ func TestActsWithAnOpenCaseAreInDoubt(t *testing.T) {
 	require.EqualValues(t, 100, doubted(c.ID).Impressions, "the own family's do not count anyway")
 	open(honest)
 	require.EqualValues(t, 200, doubted(c.ID).Impressions)
-	_, err := w.EndQuarantine(t.Context(), ledger.QuarantineVerdict{
+	_, err := w.stores.Publishers.EndQuarantine(t.Context(), ledger.QuarantineVerdict{
 		Case: held, Decision: ledger.QuarantineRelease, By: uuid.New(), Note: "readers", At: w.now,
 	})
 	require.NoError(t, err)

@@ -19,11 +19,11 @@ import (
 )
 
 func verifier(
-	t *testing.T, store *memory.Store, at time.Duration, check func(context.Context) ([]ledger.Check, error),
+	t *testing.T, store *memory.Stores, at time.Duration, check func(context.Context) ([]ledger.Check, error),
 ) *verify.Verifier {
 	t.Helper()
 	v, err := verify.New(verify.Config{At: at}, verify.Deps{
-		Store: store, Check: check, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		Store: store.Ledger, Check: check, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	})
 	require.NoError(t, err)
 	return v
@@ -44,11 +44,11 @@ func TestOneRunANightAndWhenAsked(t *testing.T) {
 		}
 		time.Sleep(3*24*time.Hour + time.Minute) // the clock of synctest begins at midnight
 		require.Equal(t, 3, runs)
-		_, err := store.AskVerification(t.Context(), uuid.New(), time.Now())
+		_, err := store.Ledger.AskVerification(t.Context(), uuid.New(), time.Now())
 		require.NoError(t, err)
 		time.Sleep(2 * time.Minute)
 		require.Equal(t, 4, runs)
-		list, err := store.Verifications(t.Context(), 10)
+		list, err := store.Ledger.Verifications(t.Context(), 10)
 		require.NoError(t, err)
 		require.Len(t, list, 4)
 		require.True(t, list[0].Clean())
@@ -85,8 +85,9 @@ func TestRunsAreTold(t *testing.T) {
 			var reported []statement
 			checks := []ledger.Check{{Name: "a", Want: 1, Got: 1}}
 			v, err := verify.New(verify.Config{At: at}, verify.Deps{
-				Store: memory.New(time.Now), Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
-				Check: func(context.Context) ([]ledger.Check, error) { return checks, nil },
+				Store: memory.New(time.Now).Ledger, Log: slog.New(slog.DiscardHandler),
+				Metrics: prometheus.NewRegistry(),
+				Check:   func(context.Context) ([]ledger.Check, error) { return checks, nil },
 				Reporter: func(_ context.Context, ended *roster.Run, next time.Time) {
 					s := statement{ran: ended != nil, failed: ended != nil && ended.Failed}
 					if !next.IsZero() {
@@ -115,7 +116,7 @@ func TestAFailedRunIsKeptWithoutItsCause(t *testing.T) {
 		return nil, errors.New("dial tcp 10.0.0.7: password wrong")
 	})
 	require.NoError(t, v.Turn(t.Context(), true))
-	list, err := store.Verifications(t.Context(), 1)
+	list, err := store.Ledger.Verifications(t.Context(), 1)
 	require.NoError(t, err)
 	require.NotEmpty(t, list[0].Problem)
 	require.NotContains(t, list[0].Problem, "10.0.0.7")

@@ -204,7 +204,7 @@ func (w *world) moves(t *testing.T, from, publisher *person, amount int64) {
 				{Account: ledger.Mint, Asset: ledger.Credit, Amount: -1},
 				{Account: ledger.PendingCredits(publisher.DeveloperID), Asset: ledger.Credit, Amount: 1}}},
 	} {
-		err := w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
+		err := w.Store.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 			return tx.Write(t.Context(), ledger.Effects{Transactions: []ledger.Transaction{x}, At: w.Now})
 		})
 		require.NoError(t, err)
@@ -358,7 +358,7 @@ func column(records [][]string, name string, header []string) (values []string) 
 // clean2 is like clean, for worlds whose charges did not come from events.
 func (w *world) clean2(t *testing.T) {
 	t.Helper()
-	checks, err := w.Store.Verify(t.Context(), ledger.VerifyOptions{})
+	checks, err := w.Store.Ledger.Verify(t.Context(), ledger.VerifyOptions{})
 	require.NoError(t, err)
 	for _, c := range checks {
 		if c.Name == ledger.CheckDeposits || c.Name == ledger.CheckBalances || c.Name == ledger.CheckSumUSD {
@@ -414,7 +414,7 @@ func TestDemoCheckoutIsForMemoryOnly(t *testing.T) {
 	id := uuid.New()
 	require.NoError(
 		t,
-		real.Store.CreateDeposit(
+		real.Store.Payments.CreateDeposit(
 			t.Context(),
 			ledger.Deposit{
 				ID: id, AdvertiserID: p.ID, Provider: ledger.Demo, Requested: money.USD, CreatedAt: real.Now,

@@ -183,7 +183,7 @@ func TestParkedEventsArePaged(t *testing.T) {
 func TestPaymentForClosedAccountIsParked(t *testing.T) {
 	w := newWorld(t, options{})
 	p, admin := w.advertiser(t), w.person(t, account.RoleAdmin)
-	_, err := w.Store.UpdateUser(t.Context(), p.ID, func(u *account.User) error { return u.Erase() })
+	_, err := w.Store.Accounts.UpdateUser(t.Context(), p.ID, func(u *account.User) error { return u.Erase() })
 	require.NoError(t, err)
 	require.Equal(t, "closed", w.stripe(t, stripePaid("evt_1", "pi_1", 1000, p.ID))["outcome"])
 	list := admin.parked(t, "")

@@ -22,7 +22,7 @@ func (w *world) held(t *testing.T, admin, publisher *person, n int64) (id string
 		t, "quarantine", object{"decision": "hold", "developer_id": publisher.DeveloperID, "note": "odd"},
 	).As(200)["case"].(object)
 	id = opened["id"].(string)
-	require.NoError(t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
+	require.NoError(t, w.Store.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 		ref := "test:" + id
 		return tx.Write(t.Context(), ledger.Effects{Transactions: []ledger.Transaction{
 			{ID: uuid.New(), Kind: ledger.KindMint, Ref: ref, Subject: publisher.DeveloperID, At: w.Now,
@@ -87,7 +87,7 @@ func TestCaseAboutActs(t *testing.T) {
 			Today: traffic.PublisherDay{DeveloperID: publisher.DeveloperID, Day: day.Of(w.Now), Clicks: 7},
 		},
 	}
-	opened, err := w.Store.OpenQuarantine(t.Context(), acts)
+	opened, err := w.Store.Publishers.OpenQuarantine(t.Context(), acts)
 	require.NoError(t, err)
 	require.True(t, opened)
 	manual := w.held(t, admin, publisher, 5)
@@ -174,10 +174,10 @@ func TestWaitingCredits(t *testing.T) {
 		}
 	}
 	require.NoError(
-		t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error { return tx.Write(t.Context(), paid(100, p.ID)) }),
+		t, w.Store.Ledger.InTx(t.Context(), func(tx ledger.Tx) error { return tx.Write(t.Context(), paid(100, p.ID)) }),
 	)
 	rules := ledger.CreditRules{Value: 5_000, Hold: 7 * 24 * time.Hour, LongHold: 28 * 24 * time.Hour, Now: w.Now}
-	_, err := w.Store.ReleaseCredits(t.Context(), rules)
+	_, err := w.Store.Ledger.ReleaseCredits(t.Context(), rules)
 	require.NoError(t, err)
 	got := publisher.Call(t, "GET", "/api/billing/credits", nil).As(200)
 	require.EqualValues(t, 20, got["credits_pending"])

@@ -65,13 +65,15 @@ func newWorld(t testing.TB, o options) *world {
 	// Signatures are checked against the wall clock by Stripe's library, so the world's clock is
 	// that one.
 	w.World = ingresstest.New(t, ingresstest.Options{Now: time.Now().UTC().Truncate(time.Second), Log: &w.log})
-	deps := payment.Deps{Store: w.Store, Alarm: obs.Limited(w.Logger, 0), BaseURL: w.HTTP.BaseURL, Now: w.Clock}
+	deps := payment.Deps{
+		Store: w.Store.Payments, Alarm: obs.Limited(w.Logger, 0), BaseURL: w.HTTP.BaseURL, Now: w.Clock,
+	}
 	if o.checkouts != nil {
 		deps.Checkouts = []payment.Checkouts{o.checkouts}
 	}
 	var demo *payment.Demo
 	if !o.noDemo && o.checkouts == nil {
-		demo = payment.NewDemo(w.Store, w.HTTP.BaseURL, w.Clock)
+		demo = payment.NewDemo(w.Store.Payments, w.HTTP.BaseURL, w.Clock)
 		deps.Checkouts = []payment.Checkouts{demo}
 	}
 	if !o.noWebhooks {
@@ -91,7 +93,8 @@ func newWorld(t testing.TB, o options) *world {
 	require.NoError(t, err)
 	billing.New(billing.Deps{
 		Deliveries: deliveries,
-		Metrics:    prometheus.NewRegistry(), Users: w.Store, Ledger: w.Store, Publishers: w.Store, Payments: payments,
+		Metrics:    prometheus.NewRegistry(), Users: w.Store.Accounts, Ledger: w.Store.Ledger,
+		Publishers: w.Store.Publishers, Payments: payments,
 		Demo: demo, Prepaid: o.prepaid, Now: w.Clock,
 		Auth: w.Auth,
 	}).Mount(w.HTTP)
@@ -126,14 +129,14 @@ func (p *person) does(t testing.TB, action string, body any) reply {
 
 func (p *person) cash(t testing.TB) money.Micros {
 	t.Helper()
-	cash, err := p.World.Store.AdvertiserBalance(t.Context(), p.ID)
+	cash, err := p.World.Store.Ledger.AdvertiserBalance(t.Context(), p.ID)
 	require.NoError(t, err)
 	return cash
 }
 
 func (w *world) clean(t testing.TB) {
 	t.Helper()
-	checks, err := w.Store.Verify(t.Context(), ledger.VerifyOptions{Prepaid: true})
+	checks, err := w.Store.Ledger.Verify(t.Context(), ledger.VerifyOptions{Prepaid: true})
 	require.NoError(t, err)
 	for _, c := range checks {
 		require.True(t, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)

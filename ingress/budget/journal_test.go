@@ -111,9 +111,9 @@ func startPair(t testing.TB, price, room money.Micros) pair {
 	l := newLedger(store, c, room)
 	l.room.Price = price
 	store.Open(1)
-	outA, outB := &outside{store: store, journal: copies}, &outside{store: store, journal: copies}
+	outA, outB := &outside{store: store, journal: copies.Journal}, &outside{store: store, journal: copies.Journal}
 	p := pair{
-		store: store, journal: copies.RoomReader(reserve.RoomOptions{}), campaign: c, ledger: l,
+		store: store, journal: copies.Campaigns.RoomReader(reserve.RoomOptions{}), campaign: c, ledger: l,
 		outA: outA, outB: outB, a: startOver(t, outA, "a"), b: startOver(t, outB, "b"),
 	}
 	time.Sleep(1500 * time.Millisecond)
@@ -185,7 +185,7 @@ func TestClosedJournalHasExactAmounts(t *testing.T) {
 		l := newLedger(store, c, 1000*price)
 		l.room.Price = price
 		store.Open(1)
-		out := &outside{store: store, journal: copies}
+		out := &outside{store: store, journal: copies.Journal}
 		n := startOver(t, out, "n")
 		time.Sleep(1500 * time.Millisecond)
 		for range 50 {
@@ -200,7 +200,7 @@ func TestClosedJournalHasExactAmounts(t *testing.T) {
 		l.publish()
 		store.Open(2)
 		time.Sleep(2 * time.Second)
-		holdBack(t, store, copies.RoomReader(reserve.RoomOptions{}), 2, []reserve.Room{l.room})
+		holdBack(t, store, copies.Campaigns.RoomReader(reserve.RoomOptions{}), 2, []reserve.Room{l.room})
 		require.EqualValues(t, 50*price, store.Outstanding(l.room.CampaignID), "not more, not less")
 	})
 }
@@ -213,7 +213,7 @@ func TestWithoutPagesLittleIsReserved(t *testing.T) {
 		store, copies := &budgettest.Store{Now: time.Now, Nodes: 1}, memory.New(time.Now)
 		newLedger(store, perMille(1), money.USD)
 		store.Open(1)
-		out := &outside{store: store, journal: copies}
+		out := &outside{store: store, journal: copies.Journal}
 		out.noPages = true
 		n := startOver(t, out, "n")
 		defer n.stop()

@@ -85,8 +85,8 @@ func TestSimulatedNetworkKeepsTheBudgets(t *testing.T) {
 type network struct {
 	faults faults
 	store  *budgettest.Store
-	copies *memory.Store // the nodes' journals
-	rng    *rand.Rand    // of the driver's goroutine
+	copies *memory.Stores // the nodes' journals
+	rng    *rand.Rand     // of the driver's goroutine
 
 	mu    sync.Mutex
 	names int
@@ -176,7 +176,7 @@ func (m *member) KeepPage(ctx context.Context, p reserve.Page) error {
 		return budgettest.ErrDown
 	}
 	time.Sleep(3 * time.Millisecond)
-	return m.net.copies.KeepPage(ctx, p)
+	return m.net.copies.Journal.KeepPage(ctx, p)
 }
 
 func newNetwork(t *testing.T, count int, f faults) *network {
@@ -414,7 +414,7 @@ func (n *network) rebuild(t *testing.T, epoch int64) {
 	n.publish()
 	n.store.Open(epoch)
 	time.Sleep(budgettest.GatherFor - time.Millisecond)
-	holdBack(t, n.store, n.copies.RoomReader(reserve.RoomOptions{}), epoch, n.rooms())
+	holdBack(t, n.store, n.copies.Campaigns.RoomReader(reserve.RoomOptions{}), epoch, n.rooms())
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, m := range n.live {

@@ -193,7 +193,7 @@ func TestDiagnosis(t *testing.T) {
 				c.world(w)
 			}
 			require.NoError(t, w.Reports.InsertAuctions(t.Context(), "a", c.auctions))
-			k, err := w.Store.Campaign(t.Context(), id)
+			k, err := w.Store.Campaigns.Campaign(t.Context(), id)
 			require.NoError(t, err)
 			if c.books != nil {
 				c.books(&k)
@@ -306,7 +306,7 @@ func TestSeatsDoNotSeeEachOther(t *testing.T) {
 			ID: fixed(byte(0x60 + n)), DeveloperID: fixed(byte(0x70 + n)), Email: name + "@seats.invalid",
 			Role: account.RoleSeat, ParentID: owner.ID, CreatedAt: start,
 		}
-		require.NoError(t, w.Store.CreateSeat(t.Context(), seat, account.Key{
+		require.NoError(t, w.Store.Accounts.CreateSeat(t.Context(), seat, account.Key{
 			ID: fixed(byte(0x80 + n)), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat,
 			Prefix: material.Prefix, Hash: material.Hash, CreatedAt: start,
 		}))
@@ -372,7 +372,7 @@ func TestARefusalIsExplainedForADay(t *testing.T) {
 	}
 	plain, material, err := account.GenerateKey(account.KindBrowser)
 	require.NoError(t, err)
-	require.NoError(t, w.Store.CreateKey(t.Context(), account.Key{
+	require.NoError(t, w.Store.Accounts.CreateKey(t.Context(), account.Key{
 		ID: uuid.New(), OwnerID: w.users["publisher"].ID, DeveloperID: w.users["publisher"].DeveloperID,
 		Kind: account.KindBrowser, Hash: material.Hash,
 	}))

@@ -87,14 +87,14 @@ func newWorld(t *testing.T) *world {
 	plain, material, err := account.GenerateKey(account.KindPublisher)
 	require.NoError(t, err)
 	publisher := w.users["publisher"]
-	require.NoError(t, w.Store.CreateKey(t.Context(), account.Key{
+	require.NoError(t, w.Store.Accounts.CreateKey(t.Context(), account.Key{
 		ID: uuid.New(), OwnerID: publisher.ID, DeveloperID: publisher.DeveloperID, Kind: account.KindPublisher,
 		Hash: material.Hash,
 	}))
 	w.names["key"] = plain
 	w.api = New(Deps{
-		Auth: w.Auth, Keyring: w.Ring, History: w.Reports, Catalog: w.view, Store: w.Store, Now: w.Clock,
-		Campaigns: campaign.NewService(campaign.Deps{Store: w.Store, Now: w.Clock}),
+		Auth: w.Auth, Keyring: w.Ring, History: w.Reports, Catalog: w.view, Store: w.Store.Campaigns, Now: w.Clock,
+		Campaigns: campaign.NewService(campaign.Deps{Store: w.Store.Campaigns, Now: w.Clock}),
 	})
 	w.api.Mount(w.HTTP)
 	return w
@@ -117,7 +117,7 @@ func (w *world) campaign(
 	if k.Status != "" {
 		status = k.Status
 	}
-	stored, err := w.Store.CreateCampaign(
+	stored, err := w.Store.Campaigns.CreateCampaign(
 		t.Context(), campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return status }},
 	)
 	require.NoError(t, err)

@@ -25,7 +25,7 @@ import (
 // door is a server with one route for each way to be let in.
 type door struct {
 	*setup
-	store    *memory.Store
+	store    *memory.Stores
 	flaky    *flaky
 	accounts *account.Service
 	sessions *token.Sessions
@@ -50,7 +50,8 @@ func (d *door) spend(_ *gin.Context, _ uuid.UUID, what httpapi.Work) error {
 
 // flaky is the store, when it is up.
 type flaky struct {
-	*memory.Store
+	*memory.Accounts
+	*memory.Logins
 	down  atomic.Bool
 	loads atomic.Int32
 	held  chan struct{} // when set, lookups of users wait for it
@@ -71,7 +72,7 @@ func (f *flaky) User(ctx context.Context, id uuid.UUID) (account.User, error) {
 	if f.down.Load() {
 		return account.User{}, errDown
 	}
-	return f.Store.User(ctx, id)
+	return f.Accounts.User(ctx, id)
 }
 
 func (f *flaky) KeyByHash(ctx context.Context, hash [32]byte) (account.Key, bool, error) {
@@ -79,7 +80,7 @@ func (f *flaky) KeyByHash(ctx context.Context, hash [32]byte) (account.Key, bool
 	if f.down.Load() {
 		return account.Key{}, false, errDown
 	}
-	key, disabled, err := f.Store.KeyByHash(ctx, hash)
+	key, disabled, err := f.Accounts.KeyByHash(ctx, hash)
 	if f.after != nil {
 		f.after()
 	}
@@ -94,8 +95,8 @@ func newDoor(t *testing.T) *door {
 	}
 	clock := func() time.Time { return d.now }
 	d.store = memory.New(clock)
-	d.flaky = &flaky{Store: d.store}
-	d.accounts = account.NewService(account.Deps{Users: d.store, Keys: d.store, Now: clock})
+	d.flaky = &flaky{Accounts: d.store.Accounts, Logins: d.store.Logins}
+	d.accounts = account.NewService(account.Deps{Users: d.store.Accounts, Keys: d.store.Accounts, Now: clock})
 	d.sessions = sessions(t, "k1")
 	auth := httpapi.NewAuth(httpapi.AuthDeps{
 		Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Logins: d.flaky, Now: clock, Spend: d.spend,
@@ -233,7 +234,7 @@ func sessionsOf(t *testing.T, d *door, u account.User, s *token.Sessions) (strin
 	session := account.Session{
 		ID: uuid.New(), UserID: u.ID, Version: u.TokenVersion, CreatedAt: d.now, ExpiresAt: d.now.Add(token.SessionLife),
 	}
-	require.NoError(t, d.store.CreateSession(t.Context(), session))
+	require.NoError(t, d.store.Logins.CreateSession(t.Context(), session))
 	text, _, err := s.Issue(token.Claims{
 		UserID: u.ID, SessionID: session.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion,
 	}, d.now)

@@ -34,7 +34,8 @@ func TestCookieCountsForTheConsoleOnly(t *testing.T) {
 	_, session := d.account(t, "a@example.com")
 	for _, base := range []string{"https://ads.example", "http://127.0.0.1:8080", "https://ads.example:8443/net"} {
 		auth := httpapi.NewAuth(httpapi.AuthDeps{
-			Users: d.store, Keys: d.store, Sessions: d.sessions, Logins: d.store, Now: func() time.Time { return d.now },
+			Users: d.store.Accounts, Keys: d.store.Accounts, Sessions: d.sessions, Logins: d.store.Logins,
+			Now:     func() time.Time { return d.now },
 			BaseURL: func() string { return base },
 		})
 		host := map[string]string{
@@ -76,7 +77,8 @@ func TestCookieCountsForTheConsoleOnly(t *testing.T) {
 		}
 	}
 	auth := httpapi.NewAuth(httpapi.AuthDeps{
-		Users: d.store, Keys: d.store, Sessions: d.sessions, Logins: d.store, Now: func() time.Time { return d.now },
+		Users: d.store.Accounts, Keys: d.store.Accounts, Sessions: d.sessions, Logins: d.store.Logins,
+		Now: func() time.Time { return d.now },
 	})
 	_, err := auth.User(httpapi.NewContext(
 		httptest.NewRecorder(), console("https://ads.example", "ads.example", session),

@@ -18,7 +18,7 @@ func TestDisabledAccountIsRejectedWithAnyToken(t *testing.T) {
 			ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", Role: account.RoleAdmin,
 			TokenVersion: 1, Disabled: disabled, CreatedAt: d.now,
 		}
-		require.NoError(t, d.store.CreateUser(t.Context(), u))
+		require.NoError(t, d.store.Accounts.CreateUser(t.Context(), u))
 		if !disabled {
 			require.Equal(t, 200, d.try("/admin", d.token(t, u)))
 			continue

@@ -41,7 +41,7 @@ func (u callers) User(c *gin.Context) (account.User, error) {
 
 type fixture struct {
 	http  *httpapi.Server
-	store *memory.Store
+	store *memory.Stores
 	calls atomic.Int64
 	act   func(c *gin.Context) error
 	// die loses the reply of the next call, like a process that is killed after its effect.
@@ -53,7 +53,7 @@ type fixture struct {
 
 // dying is a store whose process dies before it stores a reply.
 type dying struct {
-	*memory.Store
+	*memory.Requests
 	f *fixture
 }
 
@@ -61,7 +61,7 @@ func (d dying) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) erro
 	if d.f.die.Swap(false) {
 		return errors.New("killed")
 	}
-	return d.Store.FinishKey(ctx, a, r)
+	return d.Requests.FinishKey(ctx, a, r)
 }
 
 var (
@@ -82,7 +82,7 @@ func newFixture(t *testing.T) *fixture {
 	}
 	once := idempotency.New(idempotency.Deps{
 		Config: idempotency.Config{Most: 5},
-		Log:    slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: dying{f.store, f},
+		Log:    slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: dying{f.store.Requests, f},
 		Caller: callers{
 			"alice": {ID: uuid.UUID{1}}, "bob": {ID: uuid.UUID{2}},
 			"admin": {ID: uuid.UUID{3}, Role: account.RoleAdmin},
@@ -243,7 +243,7 @@ func TestCrashBetweenEffectAndReply(t *testing.T) {
 			ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com",
 			Role: account.RoleAdvertiser,
 		}
-		if err := f.store.CreateUser(c.Request.Context(), u); err != nil {
+		if err := f.store.Accounts.CreateUser(c.Request.Context(), u); err != nil {
 			return err
 		}
 		return httpapi.JSON(c, 201, map[string]any{"id": u.ID})
@@ -257,7 +257,7 @@ func TestCrashBetweenEffectAndReply(t *testing.T) {
 	require.Contains(t, again.Body.String(), `"recovered":true`)
 	require.Contains(t, again.Body.String(), `"kind":"user"`)
 	require.EqualValues(t, 1, f.calls.Load())
-	list, err := f.store.AuditLog(t.Context(), auditlog.Query{Limit: 10})
+	list, err := f.store.Audit.AuditLog(t.Context(), auditlog.Query{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	require.Equal(t, auditlog.API, list[0].Actor.Via)
@@ -285,7 +285,7 @@ func TestKeptRepliesAreSealed(t *testing.T) {
 	f := newFixture(t)
 	f.post("/api/things", "alice", key, `{"a":1}`)
 	seen := ""
-	spy := spyStore{f.store, &seen}
+	spy := spyStore{f.store.Requests, &seen}
 	once := idempotency.New(idempotency.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: spy,
 		Caller: callers{"alice": {ID: uuid.UUID{1}}},
@@ -308,13 +308,13 @@ func TestKeptRepliesAreSealed(t *testing.T) {
 }
 
 type spyStore struct {
-	*memory.Store
+	*memory.Requests
 	seen *string
 }
 
 func (s spyStore) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) error {
 	*s.seen = string(r.Body)
-	return s.Store.FinishKey(ctx, a, r)
+	return s.Requests.FinishKey(ctx, a, r)
 }
 
 // Each key stores a row and a reply, so an account or a network has a daily limit. Its repeats and

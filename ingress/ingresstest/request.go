@@ -78,7 +78,7 @@ func (w *World) Login(t testing.TB, u account.User) *Person {
 		u.Role = account.RoleAdvertiser
 	}
 	u.TokenVersion, u.CreatedAt = 1, w.Clock()
-	require.NoError(t, w.Store.CreateUser(t.Context(), u))
+	require.NoError(t, w.Store.Accounts.CreateUser(t.Context(), u))
 	return &Person{User: u, Token: w.Open(t, u), World: w}
 }
 
@@ -89,7 +89,7 @@ func (w *World) Open(t testing.TB, u account.User) string {
 		ID: uuid.New(), UserID: u.ID, Version: u.TokenVersion, CreatedAt: w.Clock(),
 		ExpiresAt: w.Clock().Add(token.SessionLife),
 	}
-	require.NoError(t, w.Store.CreateSession(t.Context(), s))
+	require.NoError(t, w.Store.Logins.CreateSession(t.Context(), s))
 	text, _, err := w.Sessions.Issue(token.Claims{
 		UserID: u.ID, SessionID: s.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion,
 	}, w.Clock())

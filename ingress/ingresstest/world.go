@@ -56,7 +56,7 @@ type World struct {
 	T         testing.TB
 	HTTP      *httpapi.Server // without routes: the test mounts the ones it needs
 	Contract  *apitest.Contract
-	Store     *memory.Store
+	Store     *memory.Stores
 	Reports   *memory.Reports
 	Ring      *token.Keyring
 	Sessions  *token.Sessions
@@ -100,7 +100,7 @@ func New(t testing.TB, o Options) *World {
 	w.Sessions, err = token.NewSessions([]token.Key{key})
 	require.NoError(t, err)
 	w.Auth = httpapi.NewAuth(httpapi.AuthDeps{
-		Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Logins: w.Store, Now: w.Clock,
+		Users: w.Store.Accounts, Keys: w.Store.Accounts, Sessions: w.Sessions, Logins: w.Store.Logins, Now: w.Clock,
 	})
 	w.HTTP, err = httpapi.New(httpapi.Config{BaseURL: o.BaseURL}, httpapi.Deps{
 		Log: w.Logger, Metrics: w.Metrics, Readiness: obs.NewReadiness(),
@@ -166,13 +166,13 @@ func (w *World) keep(k account.Key) uuid.UUID {
 	w.owner.Do(func() {
 		require.NoError(
 			w.T,
-			w.Store.CreateUser(
+			w.Store.Accounts.CreateUser(
 				w.T.Context(), account.User{ID: OwnerID, DeveloperID: DeveloperID, Email: "p@example.com"},
 			),
 		)
 	})
 	k.ID, k.OwnerID, k.DeveloperID = uuid.New(), OwnerID, DeveloperID
-	require.NoError(w.T, w.Store.CreateKey(w.T.Context(), k))
+	require.NoError(w.T, w.Store.Accounts.CreateKey(w.T.Context(), k))
 	return k.ID
 }
 

@@ -18,7 +18,7 @@ func TestReportsOfReaders(t *testing.T) {
 	boss, owner := w.admin(t), w.advertiser(t)
 	id := uuid.MustParse(owner.creates(t))
 	file := func() {
-		_, err := w.Store.AddReport(
+		_, err := w.Store.AdReports.AddReport(
 			t.Context(),
 			adreport.Report{
 				AuctionID: uuid.New(), CampaignID: id, Reason: "scam", Text: "Take care.", Headline: "Chess",
@@ -31,7 +31,7 @@ func TestReportsOfReaders(t *testing.T) {
 		ctx := auditlog.With(t.Context(), auditlog.Actor{Via: auditlog.System})
 		auditlog.Because(ctx, "Readers.")
 		require.NoError(t, w.campaigns.HoldReported(ctx, id))
-		c, err := w.Store.Campaign(t.Context(), id)
+		c, err := w.Store.Campaigns.Campaign(t.Context(), id)
 		require.NoError(t, err)
 		return !c.Delivers()
 	}

@@ -392,7 +392,8 @@ func TestPolicyRunsAgain(t *testing.T) {
 // inState makes a campaign of me's in a state.
 func (w *world) inState(t *testing.T, me, admin *person, state campaign.Status) string {
 	t.Helper()
-	if _, total, err := w.Store.Campaigns(t.Context(), campaign.Filter{AdvertiserID: me.ID}); err == nil && total == 0 {
+	if _, total, err := w.Store.Campaigns.Campaigns(t.Context(), campaign.Filter{AdvertiserID: me.ID}); err == nil &&
+		total == 0 {
 		me.creates(t) // the first one is special
 	}
 	if state == campaign.Draft {
@@ -571,9 +572,9 @@ func TestBoundIsShownWithItsCure(t *testing.T) {
 	}
 	require.NotContains(t, read(), "delivery_bound")
 	for _, bound := range []campaign.Bound{campaign.Unproven, campaign.Behind} {
-		stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+		stored, err := w.Store.Campaigns.Campaign(t.Context(), uuid.MustParse(id))
 		require.NoError(t, err)
-		require.NoError(t, w.Store.KeepStandings(t.Context(), []campaign.StandingChange{
+		require.NoError(t, w.Store.Campaigns.KeepStandings(t.Context(), []campaign.StandingChange{
 			{CampaignID: stored.ID, Seen: stored.ConfigVersion, Standing: campaign.Standing{Bound: bound}},
 		}))
 		displayed := read()["delivery_bound"]

@@ -115,7 +115,7 @@ func TestSuspendedAdministratorLosesItsRights(t *testing.T) {
 	boss, other, user := w.admin(t), w.admin(t), w.advertiser(t)
 	boss.rule(t, user.ID, "suspend").As(200)
 	boss.rule(t, other.ID, "suspend").As(200)
-	u, err := w.Store.User(t.Context(), other.ID)
+	u, err := w.Store.Accounts.User(t.Context(), other.ID)
 	require.NoError(t, err)
 	held := w.caller(w.Open(t, u))
 	require.Len(t, held.decisions(t, ""), 1)
@@ -238,7 +238,7 @@ func TestReversingAnOldDecisionLeavesTheNewer(t *testing.T) {
 		require.NoError(t, err)
 		login := func() *person { return w.login(t, "twice@example.com", "some words with spaces") }
 		suspended := func() bool {
-			held, err := w.Store.User(t.Context(), u.ID)
+			held, err := w.Store.Accounts.User(t.Context(), u.ID)
 			require.NoError(t, err)
 			return held.Disabled
 		}
@@ -322,7 +322,7 @@ func TestReversingADecisionWhileANewerIsTaken(t *testing.T) {
 			boss.rule(t, u.ID, "suspend").As(200)
 		}
 		boss.Post(t, appeal, reversed).Fails(409, "conflict")
-		held, err := w.Store.User(t.Context(), u.ID)
+		held, err := w.Store.Accounts.User(t.Context(), u.ID)
 		require.NoError(t, err)
 		require.True(t, held.Disabled)
 	})

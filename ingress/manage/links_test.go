@@ -34,7 +34,7 @@ func mailing(t *testing.T) (*world, *box) {
 	w, b := emptyWorld(t), &box{}
 	manage.New(manage.Deps{
 		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
-		Rollup: w.Reports, Audit: w.Store, Decisions: w.Store, Now: w.Clock,
+		Rollup: w.Reports, Audit: w.Store.Audit, Decisions: w.Store.Audit, Now: w.Clock,
 		Mailer: b, Verify: true, BaseURL: func() string { return "https://ads.example" },
 	}).Mount(w.HTTP)
 	return w, b

@@ -22,7 +22,8 @@ func (a *API) readProfile(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if u, err = a.deps.Persons.User(c.Request.Context(), u.ID); err != nil { // not the cached user, up to 2 s old
+	// not the cached user, up to 2 s old
+	if u, err = a.deps.Persons.Accounts.User(c.Request.Context(), u.ID); err != nil {
 		return err
 	}
 	return answerProfile(c, u)
@@ -55,7 +56,7 @@ func (a *API) exportAccount(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if u, err = a.deps.Persons.User(c.Request.Context(), u.ID); err != nil {
+	if u, err = a.deps.Persons.Accounts.User(c.Request.Context(), u.ID); err != nil {
 		return err
 	}
 	held, err := person.Export(c.Request.Context(), a.deps.Persons, u)

@@ -47,7 +47,7 @@ func TestNamesWaitForAnAdministrator(t *testing.T) {
 		return owner.Call(t, "PATCH", "/api/account/profile", object{field: name}).As(200)["name_state"]
 	}
 	says := func() account.Sponsor {
-		c, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+		c, err := w.Store.Campaigns.Campaign(t.Context(), uuid.MustParse(id))
 		require.NoError(t, err)
 		return c.Advertiser
 	}
@@ -165,7 +165,7 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 	}
 	require.NoError(
 		t,
-		w.Store.CreateSeat(
+		w.Store.Accounts.CreateSeat(
 			t.Context(), seat,
 			account.Key{
 				ID: uuid.New(), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeat,
@@ -173,7 +173,7 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 			},
 		),
 	)
-	sold, err := w.Store.CreateCampaign(
+	sold, err := w.Store.Campaigns.CreateCampaign(
 		t.Context(),
 		campaign.NewCampaign{Campaign: campaign.Campaign{
 			ID: uuid.New(), AdvertiserID: seat.ID, Status: campaign.Active, Headline: rest,
@@ -182,7 +182,7 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 	require.NoError(t, err)
 	exchange.Call(t, "PATCH", "/api/account/profile", object{"company": name}).As(200)
 	approves(exchange, name)
-	stored, err := w.Store.Campaign(t.Context(), sold.ID)
+	stored, err := w.Store.Campaigns.Campaign(t.Context(), sold.ID)
 	require.NoError(t, err)
 	require.Len(t, stored.PolicyViolations, 1)
 
@@ -219,7 +219,7 @@ func TestDeletionNamesTheBalance(t *testing.T) {
 	w := newWorld(t)
 	p := w.member(t, "a@example.com")
 	id := uuid.MustParse(p.Get(t, "/api/account/profile").As(200)["id"].(string))
-	require.NoError(t, storetest.Pay(t.Context(), w.Store, id, 12_500_000))
+	require.NoError(t, storetest.Pay(t.Context(), w.Store.Payments, id, 12_500_000))
 	for _, forfeit := range []any{nil, 0, 12.4, 13, 1000000} {
 		body := object{"password": "correct horse"}
 		if forfeit != nil {

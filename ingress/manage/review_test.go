@@ -74,7 +74,7 @@ func TestReviewDecidesReported(t *testing.T) {
 	decide(boss, "rejected").Fails(400, "invalid_state")
 	owner.Call(t, "PATCH", "/api/campaigns/"+id, object{"headline": "Another text"}).As(200)
 	file := func() {
-		_, err := w.Store.AddReport(
+		_, err := w.Store.AdReports.AddReport(
 			t.Context(),
 			adreport.Report{AuctionID: uuid.New(), CampaignID: uuid.MustParse(id), Reason: "scam", At: w.Now},
 		)
@@ -84,7 +84,7 @@ func TestReviewDecidesReported(t *testing.T) {
 	decide(owner, "approved").Fails(401, "invalid_token")
 	decide(boss, "approved").As(200)
 	require.Equal(t, "active", owner.status(t, id))
-	stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+	stored, err := w.Store.Campaigns.Campaign(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
 	require.Equal(t, "approved", stored.Review.Decision, "a person looked at it")
 	file()
@@ -107,9 +107,9 @@ func TestQueueListsLiveCampaignsWithoutAReview(t *testing.T) {
 	fresh := free.creates(t, "cta_url", "https://bread.example/", "headline", "Fresh bread from our oven")
 	live, waits := funded.creates(t), funded.creates(t)
 	bound := func(id string) {
-		stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+		stored, err := w.Store.Campaigns.Campaign(t.Context(), uuid.MustParse(id))
 		require.NoError(t, err)
-		require.NoError(t, w.Store.KeepStandings(t.Context(), []campaign.StandingChange{{
+		require.NoError(t, w.Store.Campaigns.KeepStandings(t.Context(), []campaign.StandingChange{{
 			CampaignID: stored.ID, Seen: stored.ConfigVersion, Standing: campaign.Standing{Bound: campaign.Unproven},
 		}}))
 	}
@@ -135,7 +135,7 @@ func TestQueueListsLiveCampaignsWithoutAReview(t *testing.T) {
 		owned(funded, waits), owned(funded, live), owned(free, fresh),
 	})
 
-	_, err := w.Store.AddReport(
+	_, err := w.Store.AdReports.AddReport(
 		t.Context(), adreport.Report{AuctionID: uuid.New(), CampaignID: uuid.MustParse(live), Reason: "scam", At: w.Now},
 	)
 	require.NoError(t, err)

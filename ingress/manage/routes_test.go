@@ -25,13 +25,16 @@ import (
 func everything(t *testing.T) *world {
 	t.Helper()
 	w := emptyWorld(t)
-	payments, err := payment.New(payment.Config{}, payment.Deps{Store: w.Store, BaseURL: w.HTTP.BaseURL, Now: w.Clock})
+	payments, err := payment.New(
+		payment.Config{}, payment.Deps{Store: w.Store.Payments, BaseURL: w.HTTP.BaseURL, Now: w.Clock},
+	)
 	require.NoError(t, err)
 	endpoints.Mount(t, w.HTTP, endpoints.Parts{
 		Auth: w.Auth, Campaigns: w.campaigns, Management: w.management(), Now: w.Clock,
 		Billing: billing.New(billing.Deps{
-			Metrics: prometheus.NewRegistry(), Auth: w.Auth, Users: w.Store, Ledger: w.Store, Publishers: w.Store,
-			Payments: payments, Now: w.Clock,
+			Metrics: prometheus.NewRegistry(), Auth: w.Auth, Users: w.Store.Accounts, Ledger: w.Store.Ledger,
+			Publishers: w.Store.Publishers,
+			Payments:   payments, Now: w.Clock,
 		}),
 	})
 	return w
@@ -319,11 +322,11 @@ type held struct {
 func (w *world) heldBy(t *testing.T, p *person) (h held) {
 	t.Helper()
 	var err error
-	h.user, err = w.Store.User(t.Context(), p.ID)
+	h.user, err = w.Store.Accounts.User(t.Context(), p.ID)
 	require.NoError(t, err)
-	h.keys, err = w.Store.Keys(t.Context(), p.ID)
+	h.keys, err = w.Store.Accounts.Keys(t.Context(), p.ID)
 	require.NoError(t, err)
-	h.campaigns, _, err = w.Store.Campaigns(t.Context(), campaign.Filter{AdvertiserID: p.ID})
+	h.campaigns, _, err = w.Store.Campaigns.Campaigns(t.Context(), campaign.Filter{AdvertiserID: p.ID})
 	require.NoError(t, err)
 	return h
 }
@@ -337,7 +340,7 @@ func TestSeatsOfAnOwner(t *testing.T) {
 	}
 	require.NoError(
 		t,
-		w.Store.CreateSeat(
+		w.Store.Accounts.CreateSeat(
 			t.Context(), seat,
 			account.Key{
 				ID: uuid.New(), OwnerID: seat.ID, DeveloperID: seat.DeveloperID, Kind: account.KindSeatPath,

@@ -26,18 +26,20 @@ func newSite(t *testing.T, base string) *site {
 	t.Helper()
 	w := &world{World: ingresstest.New(t, ingresstest.Options{BaseURL: base}), nodes: &nodes{}}
 	w.accounts = account.NewService(account.Deps{
-		Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Links: w.Store, Box: w.Sessions,
+		Users: w.Store.Accounts, Keys: w.Store.Accounts, Sessions: w.Store.Logins, Factors: w.Store.Logins,
+		Links: w.Store.Logins, Box: w.Sessions,
 		Now: w.Clock,
 	})
 	w.campaigns = campaign.NewService(campaign.Deps{
-		Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD,
+		Store: w.Store.Campaigns, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD,
 	})
 	auth := httpapi.NewAuth(httpapi.AuthDeps{
-		Users: w.Store, Keys: w.Store, Sessions: w.Sessions, Logins: w.Store, Now: w.Clock, BaseURL: w.HTTP.BaseURL,
+		Users: w.Store.Accounts, Keys: w.Store.Accounts, Sessions: w.Sessions, Logins: w.Store.Logins, Now: w.Clock,
+		BaseURL: w.HTTP.BaseURL,
 	})
 	manage.New(manage.Deps{
 		Auth: auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
-		Rollup: w.Reports, Audit: w.Store, Now: w.Clock,
+		Rollup: w.Reports, Audit: w.Store.Audit, Now: w.Clock,
 		BaseURL: w.HTTP.BaseURL, Demo: map[string]string{"advertiser": "ads@example.com", "admin": "boss@example.com"},
 	}).Mount(w.HTTP)
 	_, err := w.accounts.Register(t.Context(), "ads@example.com", "correct horse")

@@ -126,9 +126,9 @@ func TestAgentsAreTexts(t *testing.T) {
 	)
 	r.Header.Set("User-Agent", "x\x01<b>\u202e"+strings.Repeat("é", 300))
 	require.Equal(t, 201, w.Send(t, r).Code)
-	u, err := w.Store.UserByEmail(t.Context(), "a@example.com")
+	u, err := w.Store.Accounts.UserByEmail(t.Context(), "a@example.com")
 	require.NoError(t, err)
-	all, err := w.Store.Sessions(t.Context(), u.ID)
+	all, err := w.Store.Logins.Sessions(t.Context(), u.ID)
 	require.NoError(t, err)
 	require.Equal(t, "x<b>"+strings.Repeat("é", 196), all[0].Agent)
 }

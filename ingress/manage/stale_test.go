@@ -84,17 +84,17 @@ func TestChangesOfTheNetworkKeepTheETag(t *testing.T) {
 	version := func() float64 { return at(me.Get(t, path).As(200), "campaign", "config_version").(float64) }
 	learn := func() {
 		before := version()
-		stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+		stored, err := w.Store.Campaigns.Campaign(t.Context(), uuid.MustParse(id))
 		require.NoError(t, err)
-		require.NoError(t, w.Store.KeepStandings(t.Context(), []campaign.StandingChange{{
+		require.NoError(t, w.Store.Campaigns.KeepStandings(t.Context(), []campaign.StandingChange{{
 			CampaignID: stored.ID, Seen: stored.ConfigVersion,
 			Standing: campaign.Standing{Vote: stored.Standing.Vote + 50_000},
 		}}))
-		stored, err = w.Store.Campaign(t.Context(), uuid.MustParse(id))
+		stored, err = w.Store.Campaigns.Campaign(t.Context(), uuid.MustParse(id))
 		require.NoError(t, err)
 		next := stored.Pursuit
 		next.GoalConversions++
-		require.NoError(t, w.Store.KeepGoals(t.Context(), []campaign.GoalChange{
+		require.NoError(t, w.Store.Campaigns.KeepGoals(t.Context(), []campaign.GoalChange{
 			{CampaignID: stored.ID, Seen: stored.ConfigVersion, State: []byte(`{}`), Pursuit: &next},
 		}))
 		require.Greater(t, version(), before+1)

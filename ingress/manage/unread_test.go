@@ -18,7 +18,7 @@ func TestStatsCountUnreadableClickIDs(t *testing.T) {
 	id := me.creates(t)
 	w.busy(t, me, publisher, id)
 	add := func(campaign, reason string, daysAgo day.Minute, n int64) {
-		require.NoError(t, w.Store.AddUnproven(t.Context(), []traffic.Unproven{{
+		require.NoError(t, w.Store.Traffic.AddUnproven(t.Context(), []traffic.Unproven{{
 			CampaignID: uuid.MustParse(campaign), Reason: reason, Minute: day.MinuteOf(w.Now) - daysAgo*24*60, Events: n,
 		}}))
 	}

@@ -30,7 +30,7 @@ func TestSuspension(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(
 		t,
-		w.Store.CreateKey(
+		w.Store.Accounts.CreateKey(
 			t.Context(),
 			account.Key{
 				ID: uuid.New(), OwnerID: owner.ID, DeveloperID: owner.DeveloperID, Kind: account.KindPublisher,
@@ -53,7 +53,7 @@ func TestSuspension(t *testing.T) {
 	owner.Get(t, "/api/campaigns").Fails(401, "invalid_token")
 	refused := w.caller(plain).Get(t, stats).Fails(403, "forbidden")
 	require.Contains(t, refused["error"], "suspended")
-	stored, err := w.Store.Campaign(t.Context(), uuid.MustParse(id))
+	stored, err := w.Store.Campaigns.Campaign(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
 	require.Equal(t, campaign.Active, stored.Status)
 	require.False(t, stored.Delivers())
@@ -61,7 +61,7 @@ func TestSuspension(t *testing.T) {
 
 	// Edits and approvals by an administrator meanwhile do not resume it either.
 	boss.Call(t, "PATCH", "/api/campaigns/"+id, object{"headline": "Another text"}).As(200)
-	stored, err = w.Store.Campaign(t.Context(), uuid.MustParse(id))
+	stored, err = w.Store.Campaigns.Campaign(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
 	require.False(t, stored.Delivers())
 	boss.Post(t, "/api/campaigns", owner.draft()).Fails(403, "forbidden")
@@ -70,7 +70,7 @@ func TestSuspension(t *testing.T) {
 	boss.rule(t, owner.ID, "restore").Fails(400, "invalid_state")
 	w.Now = w.Now.Add(3e9)
 	w.caller(plain).Get(t, stats).As(200)
-	stored, err = w.Store.Campaign(t.Context(), uuid.MustParse(id))
+	stored, err = w.Store.Campaigns.Campaign(t.Context(), uuid.MustParse(id))
 	require.NoError(t, err)
 	require.True(t, stored.Delivers())
 	owner.Get(t, "/api/campaigns").Fails(401, "invalid_token") // a session does not come back
@@ -99,7 +99,7 @@ func TestASuspendedAccountSignsInToReadWhy(t *testing.T) {
 	held.Post(t, "/api/auth?action=logout", nil).As(200)
 	held.Get(t, "/api/campaigns").Fails(401, "invalid_token")
 	// An erased account has no owner to notify.
-	_, err = w.Store.UpdateUser(t.Context(), u.ID, (*account.User).Erase)
+	_, err = w.Store.Accounts.UpdateUser(t.Context(), u.ID, (*account.User).Erase)
 	require.NoError(t, err)
 	w.nobody().Post(
 		t, "/api/auth", object{"email": account.ErasedEmail(u.ID), "password": password},

@@ -12,6 +12,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/decision"
 	"adnet/internal/money"
+	persons "adnet/internal/person"
 )
 
 type (
@@ -72,22 +73,27 @@ func emptyWorld(t *testing.T) *world {
 		nodes: &nodes{},
 	}
 	w.accounts = account.NewService(account.Deps{
-		Users: w.Store, Keys: w.Store, Sessions: w.Store, Factors: w.Store, Links: w.Store, Box: w.Sessions,
+		Users: w.Store.Accounts, Keys: w.Store.Accounts, Sessions: w.Store.Logins, Factors: w.Store.Logins,
+		Links: w.Store.Logins, Box: w.Sessions,
 		Now: w.Clock,
 	})
 	w.campaigns = campaign.NewService(campaign.Deps{
-		Store: w.Store, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD,
+		Store: w.Store.Campaigns, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD,
 	})
 	return w
 }
 
 func (w *world) management() *manage.API {
 	return manage.New(manage.Deps{
-		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports, Unproven: w.Store,
-		Rollup: w.Reports, Audit: w.Store, Blocks: w.Store, Persons: w.Store, Decisions: meanwhile{w.Store, w},
-		Families:  w.Store,
-		AdReports: w.Store, Cases: w.Store, Now: w.Clock,
-		Publish: w.Store, Flags: w.flags,
+		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
+		Unproven: w.Store.Traffic,
+		Rollup:   w.Reports, Audit: w.Store.Audit, Blocks: w.Store.Accounts, Decisions: meanwhile{w.Store.Audit, w},
+		Persons: persons.Store{
+			Accounts: w.Store.Accounts, Campaigns: w.Store.Campaigns, Ledger: w.Store.Ledger, Audit: w.Store.Audit,
+		},
+		Families:  w.Store.Families,
+		AdReports: w.Store.AdReports, Cases: w.Store.Publishers, Now: w.Clock,
+		Publish: w.Store.Accounts, Flags: w.flags,
 		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
 			if w.unfunded == nil {
 				return false, nil

@@ -40,7 +40,7 @@ func TestPanicAnswersTheRequest(t *testing.T) {
 	require.NoError(t, err)
 	endpoint, err := mcp.New(mcp.Config{}, mcp.Deps{
 		Log: f.Logger, Metrics: prometheus.NewRegistry(), Ads: broken{},
-		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.Store, Keys: f.Store, Now: f.Clock}),
+		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.Store.Accounts, Keys: f.Store.Accounts, Now: f.Clock}),
 	})
 	require.NoError(t, err)
 	endpoint.Mount(engine)

@@ -122,7 +122,9 @@ func TestInternalFailure(t *testing.T) {
 	require.NoError(t, err)
 	endpoint, err := mcp.New(mcp.Config{}, mcp.Deps{
 		Log: f.Logger, Metrics: prometheus.NewRegistry(),
-		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.Store, Keys: brokenStore{}, Sessions: sessions, Now: f.Clock}),
+		Auth: httpapi.NewAuth(httpapi.AuthDeps{
+			Users: f.Store.Accounts, Keys: brokenStore{}, Sessions: sessions, Now: f.Clock,
+		}),
 	})
 	require.NoError(t, err)
 	endpoint.Mount(s)

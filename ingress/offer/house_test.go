@@ -34,7 +34,7 @@ func TestHouse(t *testing.T) {
 				w := newWorld(t, store, auth, options{own: true})
 				defer w.stop()
 				k := theCampaign()
-				_, err := store.CreateCampaign(
+				_, err := store.Campaigns.CreateCampaign(
 					t.Context(),
 					campaign.NewCampaign{Campaign: k, Admit: func(bool) campaign.Status { return campaign.Active }},
 				)
@@ -44,7 +44,7 @@ func TestHouse(t *testing.T) {
 				least := share.Share(400_000)
 				says := func(house bool) {
 					p := account.Publishing{MinRelevance: &least, HouseAds: house}
-					require.NoError(t, store.PutPublishing(t.Context(), w.owner, p))
+					require.NoError(t, store.Accounts.PutPublishing(t.Context(), w.owner, p))
 					time.Sleep(2 * time.Second)
 				}
 				filled := adReply{filled: true}

@@ -133,7 +133,7 @@ func TestTeensLimited(t *testing.T) {
 		defer w.stop()
 		require.NoError(
 			t,
-			store.PutPublishing(
+			store.Accounts.PutPublishing(
 				t.Context(), w.owner, account.Publishing{SensitiveContexts: []string{subject.Health.String()}},
 			),
 		)

@@ -356,9 +356,9 @@ func TestPagesCapThemselves(t *testing.T) {
 
 // doors are the keys' store and what looks them up: its cache has a goroutine that outlives a
 // bubble.
-func doors() (*memory.Store, *httpapi.Auth) {
+func doors() (*memory.Stores, *httpapi.Auth) {
 	store := memory.New(time.Now)
-	return store, httpapi.NewAuth(httpapi.AuthDeps{Users: store, Keys: store, Now: time.Now})
+	return store, httpapi.NewAuth(httpapi.AuthDeps{Users: store.Accounts, Keys: store.Accounts, Now: time.Now})
 }
 
 const price = 5 * money.USD / 1000 // of the one campaign's impression: its bid, for it answers the request
@@ -380,7 +380,7 @@ type options struct {
 type world struct {
 	t         *testing.T
 	http      *httpapi.Server
-	store     *memory.Store
+	store     *memory.Stores
 	net       *network
 	shared    *budgettest.Store
 	room      reserve.Room
@@ -394,7 +394,7 @@ type world struct {
 	stop      func()
 }
 
-func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts options) *world {
+func newWorld(t *testing.T, store *memory.Stores, auth *httpapi.Auth, opts options) *world {
 	t.Helper()
 	w := &world{
 		t: t, store: store, owner: uuid.New(), shared: &budgettest.Store{Now: time.Now}, net: newNetwork(theCampaign()),
@@ -453,7 +453,10 @@ func newWorld(t *testing.T, store *memory.Store, auth *httpapi.Auth, opts option
 	require.NoError(t, err)
 	bids.Mount(w.http)
 	require.NoError(
-		t, store.CreateUser(t.Context(), account.User{ID: w.owner, DeveloperID: uuid.New(), Email: "p@example.com"}),
+		t,
+		store.Accounts.CreateUser(
+			t.Context(), account.User{ID: w.owner, DeveloperID: uuid.New(), Email: "p@example.com"},
+		),
 	)
 	w.publisher, w.seat = w.key(account.KindPublisher), w.key(account.KindSeat)
 	w.run(shelf.Run, leases.Run)
@@ -483,7 +486,7 @@ func (w *world) key(kind account.KeyKind) string {
 	w.keys = append(w.keys, id)
 	require.NoError(
 		w.t,
-		w.store.CreateKey(
+		w.store.Accounts.CreateKey(
 			w.t.Context(),
 			account.Key{
 				ID: id, OwnerID: w.owner, DeveloperID: uuid.New(), Kind: kind, Hash: material.Hash,
@@ -500,7 +503,7 @@ var pagesOf = map[account.KeyKind][]string{account.KindBrowser: {"https://page.e
 // revoke ends every key; nodes believe in one for at most 2 s longer.
 func (w *world) revoke() {
 	for _, id := range w.keys {
-		require.NoError(w.t, w.store.RevokeKey(w.t.Context(), w.owner, id, time.Now()))
+		require.NoError(w.t, w.store.Accounts.RevokeKey(w.t.Context(), w.owner, id, time.Now()))
 	}
 	time.Sleep(3 * time.Second)
 }
@@ -508,13 +511,15 @@ func (w *world) revoke() {
 // blocks has the publisher, to whose account the seat's key belongs too, block something; nodes
 // obey within 2 s.
 func (w *world) blocks(b account.Blocks) {
-	require.NoError(w.t, w.store.PutBlocks(w.t.Context(), w.owner, b))
+	require.NoError(w.t, w.store.Accounts.PutBlocks(w.t.Context(), w.owner, b))
 	time.Sleep(2 * time.Second)
 }
 
 // asks has the publisher set its floor of relevance.
 func (w *world) asks(least share.Share) {
-	require.NoError(w.t, w.store.PutPublishing(w.t.Context(), w.owner, account.Publishing{MinRelevance: &least}))
+	require.NoError(
+		w.t, w.store.Accounts.PutPublishing(w.t.Context(), w.owner, account.Publishing{MinRelevance: &least}),
+	)
 	time.Sleep(2 * time.Second)
 }
 

@@ -38,7 +38,7 @@ func (l *log) Produce(topic string, key, value []byte, done func(error)) {
 func (w *world) dead(t *testing.T, offset int64, raw []byte) string {
 	t.Helper()
 	p := stream.Partition{Stream: "0f1e", Number: 3}
-	require.NoError(t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
+	require.NoError(t, w.Store.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 		return tx.Write(
 			t.Context(),
 			ledger.Effects{
@@ -81,7 +81,7 @@ func TestALetterIsSentOnce(t *testing.T) {
 	w.boss.Post(t, "/api/admin/dead_letters/"+id+"/replay", object{}).Fails(409, "conflict")
 	require.Empty(t, w.boss.Get(t, "/api/admin/dead_letters").As(200)["dead_letters"])
 	require.Len(t, w.boss.Get(t, "/api/admin/dead_letters?state=all").As(200)["dead_letters"], 1)
-	entries, err := w.Store.AuditLog(t.Context(), auditlog.Query{TargetKind: auditlog.TargetDeadLetter, Limit: 9})
+	entries, err := w.Store.Audit.AuditLog(t.Context(), auditlog.Query{TargetKind: auditlog.TargetDeadLetter, Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	require.Equal(t, w.boss.ID, entries[0].Actor.AccountID)

@@ -36,7 +36,7 @@ func newWorld(t *testing.T) *world {
 		t, account.User{Role: account.RoleAdvertiser},
 	)
 	oversee.New(oversee.Deps{
-		Auth: w.Auth, Ledger: w.Store, History: w.Reports, Letters: w.Store, Broker: w.log, Look: w.look,
+		Auth: w.Auth, Ledger: w.Store.Ledger, History: w.Reports, Letters: w.Store.Letters, Broker: w.log, Look: w.look,
 		Ready:    obs.NewReadiness().Check,
 		Settings: []oversee.Setting{{Name: "ADNET_X", Origin: oversee.FromFile, Secret: true, Value: "********"}},
 		Now:      w.Clock,
@@ -96,7 +96,7 @@ func pick(of any, names ...string) (values []any) {
 func (w *world) charged(t *testing.T, advertiser, campaign uuid.UUID, ref string, at time.Time) uuid.UUID {
 	t.Helper()
 	id := uuid.New()
-	require.NoError(t, w.Store.InTx(t.Context(), func(tx ledger.Tx) error {
+	require.NoError(t, w.Store.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 		return tx.Write(t.Context(), ledger.Effects{Transactions: []ledger.Transaction{{
 			ID: id, Kind: ledger.KindCharge, Ref: ref, Subject: campaign, At: at,
 			Entries: []ledger.Entry{
@@ -124,7 +124,7 @@ func TestOnlyAdministrators(t *testing.T) {
 	w.owner.Get(t, "/api/admin/dead_letters/"+id).Fails(403, "forbidden")
 	w.owner.Post(t, "/api/admin/dead_letters/"+id+"/replay", object{}).Fails(403, "forbidden")
 	require.Empty(t, w.log.sent)
-	list, err := w.Store.Verifications(t.Context(), 5)
+	list, err := w.Store.Ledger.Verifications(t.Context(), 5)
 	require.NoError(t, err)
 	require.Empty(t, list)
 }
@@ -238,7 +238,7 @@ func TestVerificationIsRequestedAndListed(t *testing.T) {
 	require.Equal(
 		t, requests["id"], w.boss.Post(t, "/api/admin/verify", nil).As(202)["run"].(object)["id"], "one at a time",
 	)
-	v, begun, err := w.Store.BeginVerification(t.Context(), false, w.Now)
+	v, begun, err := w.Store.Ledger.BeginVerification(t.Context(), false, w.Now)
 	require.NoError(t, err)
 	require.True(t, begun)
 	first := func() object {
@@ -248,7 +248,7 @@ func TestVerificationIsRequestedAndListed(t *testing.T) {
 	v.EndedAt, v.Checks = w.Now, []ledger.Check{
 		{Name: ledger.CheckSumUSD}, {Name: ledger.CheckChain, Want: 2, Got: 1, Detail: "house:revenue"},
 	}
-	require.NoError(t, w.Store.EndVerification(t.Context(), v))
+	require.NoError(t, w.Store.Ledger.EndVerification(t.Context(), v))
 	got := first()
 	require.Equal(t, "broken", got["state"])
 	require.Len(t, got["checks"], 2)
@@ -259,7 +259,7 @@ func TestVerificationIsRequestedAndListed(t *testing.T) {
 	runs := w.boss.Get(t, "/api/admin/verify").As(200)["runs"].([]any)
 	require.Equal(t, "waiting", runs[0].(object)["state"])
 	require.Len(t, runs[1].(object)["checks"], 2, "the newest that ended keeps its checks")
-	entries, err := w.Store.AuditLog(t.Context(), auditlog.Query{TargetKind: auditlog.TargetStore, Limit: 9})
+	entries, err := w.Store.Audit.AuditLog(t.Context(), auditlog.Query{TargetKind: auditlog.TargetStore, Limit: 9})
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 }

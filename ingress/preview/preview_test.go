@@ -37,7 +37,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := ingresstest.New(t, ingresstest.Options{Now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)})
 	campaigns := campaign.NewService(campaign.Deps{
-		Store: w.Store, Announcer: noNodes{}, Now: w.Clock, CreditValue: money.USD,
+		Store: w.Store.Campaigns, Announcer: noNodes{}, Now: w.Clock, CreditValue: money.USD,
 	})
 	preview.New(preview.Deps{
 		Auth: w.Auth, Campaigns: campaigns, BaseURL: w.HTTP.BaseURL, Disclosure: "Sponsored", VideoSec: 15,

@@ -22,8 +22,8 @@ func (f *fixture) asks(key, from string) int {
 // seat makes keys of one seat.
 func (f *fixture) seat(requests ...account.KeyRequest) (keys []account.NewKey) {
 	f.T.Helper()
-	accounts := account.NewService(account.Deps{Users: f.Store, Keys: f.Store, Now: f.Clock})
-	admin, err := f.Store.UserByEmail(f.T.Context(), "boss@example.com")
+	accounts := account.NewService(account.Deps{Users: f.Store.Accounts, Keys: f.Store.Accounts, Now: f.Clock})
+	admin, err := f.Store.Accounts.UserByEmail(f.T.Context(), "boss@example.com")
 	if err != nil {
 		admin, err = accounts.CreateAdmin(f.T.Context(), "boss@example.com", "a quiet harbour")
 	}
@@ -67,7 +67,7 @@ func TestKeyInThePath(t *testing.T) {
 		require.Equal(t, http.StatusMethodNotAllowed, w.Code, op)
 		require.NotContains(t, w.Body.String(), path)
 	}
-	require.NoError(t, f.Store.RevokeKey(t.Context(), keys[0].OwnerID, keys[0].ID, f.Now))
+	require.NoError(t, f.Store.Accounts.RevokeKey(t.Context(), keys[0].OwnerID, keys[0].ID, f.Now))
 	f.Now = f.Now.Add(3e9)
 	require.Equal(t, http.StatusUnauthorized, f.asks(path, anywhere))
 }

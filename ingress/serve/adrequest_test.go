@@ -67,22 +67,30 @@ func TestFields(t *testing.T) {
 		"context of a number":      {map[string]any{"context": 7}, "", ""},
 		"context true":             {map[string]any{"context": true}, "context", ""},
 		"context a list":           {map[string]any{"context": []string{"a"}}, "", ""},
-		"context of parts":         {map[string]any{"context": []any{map[string]any{"type": "text", "text": "a"}, "b"}}, "", ""},
+		"context of parts": {
+			map[string]any{"context": []any{map[string]any{"type": "text", "text": "a"}, "b"}}, "", "",
+		},
 		"context of a thought": {
-			map[string]any{"context": []any{map[string]any{"text": "a", "thought": true}}}, "context", "missing_context",
+			map[string]any{"context": []any{map[string]any{"text": "a", "thought": true}}}, "context",
+			"missing_context",
 		},
 		"context of OpenAI's value": {
-			map[string]any{"context": []any{map[string]any{"type": "text", "text": map[string]any{"value": "a"}}}}, "", "",
+			map[string]any{"context": []any{map[string]any{"type": "text", "text": map[string]any{"value": "a"}}}}, "",
+			"",
 		},
 		"context of numbers":    {map[string]any{"context": []any{1, 2}}, "context", ""},
 		"context an empty list": {map[string]any{"context": []any{}}, "context", "missing_context"},
-		"context of pictures":   {map[string]any{"context": []any{map[string]any{"type": "image"}}}, "context", "missing_context"},
-		"context with NUL":      {map[string]any{"context": "a\x00"}, "", ""},
-		"context of NUL":        {map[string]any{"context": "\x00\x00"}, "context", "missing_context"},
-		"languages":             {map[string]any{"user_language": []string{"de-DE", "en"}}, "", ""},
-		"languages of lists":    {map[string]any{"user_language": []any{[]any{"de"}}}, "user_language", ""},
+		"context of pictures": {
+			map[string]any{"context": []any{map[string]any{"type": "image"}}}, "context", "missing_context",
+		},
+		"context with NUL":   {map[string]any{"context": "a\x00"}, "", ""},
+		"context of NUL":     {map[string]any{"context": "\x00\x00"}, "context", "missing_context"},
+		"languages":          {map[string]any{"user_language": []string{"de-DE", "en"}}, "", ""},
+		"languages of lists": {map[string]any{"user_language": []any{[]any{"de"}}}, "user_language", ""},
 		"contents": {
-			map[string]any{"context": nil, "contents": []any{map[string]any{"parts": []any{map[string]any{"text": "hello"}}}}}, "", "",
+			map[string]any{
+				"context": nil, "contents": []any{map[string]any{"parts": []any{map[string]any{"text": "hello"}}}},
+			}, "", "",
 		},
 		"messages alone": {map[string]any{"context": nil, "messages": manyMessages(1, "user", "hello")}, "", ""},
 		"messages of every role": {
@@ -97,7 +105,9 @@ func TestFields(t *testing.T) {
 		"33 messages":      {map[string]any{"messages": manyMessages(33, "user", "hello")}, "messages", ""},
 		"messages of 8000": {map[string]any{"messages": manyMessages(2, "user", long("é", 4000))}, "", ""},
 		"messages of 8001": {
-			map[string]any{"messages": append(manyMessages(2, "user", long("é", 4000)), manyMessages(1, "tool", "a")...)}, "messages",
+			map[string]any{"messages": append(
+				manyMessages(2, "user", long("é", 4000)), manyMessages(1, "tool", "a")...,
+			)}, "messages",
 			"",
 		},
 		"a message of a stranger":  {map[string]any{"messages": manyMessages(1, "narrator", "hello")}, "messages", ""},
@@ -218,7 +228,9 @@ func TestAuthorization(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(
 		t,
-		f.Store.RevokeKey(t.Context(), ingresstest.OwnerID, f.Keep(account.KindPublisher, material), ingresstest.Start),
+		f.Store.Accounts.RevokeKey(
+			t.Context(), ingresstest.OwnerID, f.Keep(account.KindPublisher, material), ingresstest.Start,
+		),
 	)
 	unknown, _, err := account.GenerateKey(account.KindPublisher)
 	require.NoError(t, err)

@@ -75,7 +75,10 @@ func TestConversions(t *testing.T) {
 	require.NotContains(t, w.Body.String(), `"value"`)
 	require.Len(t, f.Log.Requests(), 3, "what is counted is decided by settlement")
 	for _, other := range []string{"external_id", "conversion_type"} {
-		w = f.Do(http.MethodPost, "/api/track", conversion(t, signed, map[string]any{other: "other"}), "Authorization", owner)
+		w = f.Do(
+			http.MethodPost, "/api/track", conversion(t, signed, map[string]any{other: "other"}), "Authorization",
+			owner,
+		)
 		require.NotContains(t, w.Body.String(), `"deduped"`)
 		require.Contains(t, w.Body.String(), `"pending":true`)
 	}
@@ -191,7 +194,7 @@ func TestWhoseWordConversionsNeed(t *testing.T) {
 	key := func(owner, campaign uuid.UUID) string {
 		plain, material, err := account.GenerateKey(account.KindConversion)
 		require.NoError(t, err)
-		require.NoError(t, f.Store.CreateKey(t.Context(), account.Key{
+		require.NoError(t, f.Store.Accounts.CreateKey(t.Context(), account.Key{
 			ID: uuid.New(), OwnerID: owner, DeveloperID: uuid.New(), Kind: account.KindConversion, CampaignID: campaign,
 			Prefix: material.Prefix, Hash: material.Hash,
 		}))
@@ -279,7 +282,8 @@ func TestConversionsWaitForTheStore(t *testing.T) {
 	own := "Bearer " + f.login(advertiserID, uuid.New())
 	known := f.tracker.deps.Auth
 	f.tracker.deps.Auth = httpapi.NewAuth(httpapi.AuthDeps{
-		Users: away{f.Store}, Keys: f.Store, Sessions: f.Sessions, Logins: f.Store, Now: f.Clock,
+		Users: away{f.Store.Accounts}, Keys: f.Store.Accounts, Sessions: f.Sessions, Logins: f.Store.Logins,
+		Now: f.Clock,
 	})
 	body := conversion(t, f.clickID(), nil)
 	for path, body := range map[string]string{

@@ -23,7 +23,7 @@ func (f *fixture) key(kind account.KeyKind, owner, campaign uuid.UUID) string {
 	f.T.Helper()
 	plain, material, err := account.GenerateKey(kind)
 	require.NoError(f.T, err)
-	require.NoError(f.T, f.Store.CreateKey(f.T.Context(), account.Key{
+	require.NoError(f.T, f.Store.Accounts.CreateKey(f.T.Context(), account.Key{
 		ID: uuid.New(), OwnerID: owner, DeveloperID: uuid.New(), Kind: kind, CampaignID: campaign,
 		Prefix: material.Prefix, Hash: material.Hash,
 	}))

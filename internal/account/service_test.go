@@ -18,9 +18,9 @@ import (
 
 const password = "correct horse"
 
-func newService() (*account.Service, *memory.Store) {
+func newService() (*account.Service, *memory.Stores) {
 	store := memory.New(time.Now)
-	return account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}), store
+	return account.NewService(account.Deps{Users: store.Accounts, Keys: store.Accounts, Now: time.Now}), store
 }
 
 func TestRegister(t *testing.T) {
@@ -30,7 +30,7 @@ func TestRegister(t *testing.T) {
 	require.Equal(t, "ads@example.com", u.Email)
 	require.Equal(t, account.RoleAdvertiser, u.Role)
 	require.NotEqual(t, u.ID, u.DeveloperID)
-	stored, err := store.User(t.Context(), u.ID)
+	stored, err := store.Accounts.User(t.Context(), u.ID)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(stored.PasswordHash, "$argon2id$"))
 	require.NotContains(t, stored.PasswordHash, password)
@@ -85,8 +85,8 @@ func (c *creations) UserByEmail(ctx context.Context, email string) (account.User
 
 func TestEnsureAdmin(t *testing.T) {
 	store := memory.New(time.Now)
-	users := &creations{UserStore: store}
-	s := account.NewService(account.Deps{Users: users, Keys: store, Now: time.Now})
+	users := &creations{UserStore: store.Accounts}
+	s := account.NewService(account.Deps{Users: users, Keys: store.Accounts, Now: time.Now})
 	require.True(t, errs.Is(s.EnsureAdmin(t.Context(), "a b", password), errs.InvalidRequest))
 	require.True(t, errs.Is(s.EnsureAdmin(t.Context(), "a@example.com", "short"), errs.InvalidRequest))
 	require.Zero(t, users.n)
@@ -217,7 +217,7 @@ func TestKeysOfAnAccount(t *testing.T) {
 	require.Equal(t, "one", first.Name)
 	_, hash, err := account.ParseKey(first.Plain)
 	require.NoError(t, err)
-	stored, disabled, err := store.KeyByHash(t.Context(), hash)
+	stored, disabled, err := store.Accounts.KeyByHash(t.Context(), hash)
 	require.NoError(t, err)
 	require.False(t, disabled)
 	require.Equal(t, u.DeveloperID, stored.DeveloperID)
@@ -232,7 +232,7 @@ func TestKeysOfAnAccount(t *testing.T) {
 	working, err = s.Working(t.Context(), u)
 	require.NoError(t, err)
 	require.Empty(t, working)
-	stored, _, err = store.KeyByHash(t.Context(), hash)
+	stored, _, err = store.Accounts.KeyByHash(t.Context(), hash)
 	require.NoError(t, err)
 	require.True(t, stored.Revoked())
 }
@@ -241,7 +241,7 @@ func TestKeysOfAnAccount(t *testing.T) {
 func TestKnownNetworks(t *testing.T) {
 	store, now := memory.New(time.Now), time.Now()
 	s := account.NewService(account.Deps{
-		Users: store, Keys: store, Networks: store, Now: func() time.Time { return now },
+		Users: store.Accounts, Keys: store.Accounts, Networks: store.Logins, Now: func() time.Time { return now },
 	})
 	u, err := s.Register(t.Context(), "a@example.com", password)
 	require.NoError(t, err)
@@ -291,7 +291,7 @@ func TestSeats(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, []uuid.UUID{first.DeveloperID, admin.DeveloperID}, other.DeveloperID)
 
-	seat, err := store.User(t.Context(), first.OwnerID)
+	seat, err := store.Accounts.User(t.Context(), first.OwnerID)
 	require.NoError(t, err)
 	for _, guess := range []string{"", password} {
 		_, err = s.Login(t.Context(), seat.Email, guess)

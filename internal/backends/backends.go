@@ -47,49 +47,98 @@ import (
 	"adnet/internal/reserve"
 )
 
-// Books is the set of tables that both kinds of storage provide.
-type Books interface {
-	account.UserStore
-	account.KeyStore
+// Stores holds the tables that both kinds of storage provide, a store for each domain. Both kinds
+// are products and pass the same conformance suite (internal/storetest).
+type Stores struct {
+	Accounts   person.Accounts
+	Logins     Logins
+	Families   family.Rulings
+	Campaigns  Campaigns
+	Ledger     Ledger
+	Archive    Archive
+	Payments   payment.Store
+	Publishers Publishers
+	Audit      Audit
+	AdReports  adreport.Store
+	Traffic    Traffic
+	Journal    budget.Journal
+	Requests   once.Store
+	Letters    deadletter.Store
+	Retention  retain.Store
+}
+
+// Logins is the store of sessions and of everything else that a login needs.
+type Logins interface {
 	account.NetworkStore
 	account.SessionStore
 	account.FactorStore
 	account.LinkStore
-	account.BlockStore
-	person.Store
-	account.PublishingStore
+}
+
+// Campaigns is the store of campaigns, their goals and their standings.
+type Campaigns interface {
 	campaign.Store
 	campaign.Changes
-	settle.Store
-	archive.Plans
-	payment.Store
-	family.Rulings
-	billing.Ledger
-	billing.Publishers
-	quarantine.Store
-	credit.Store
-	manage.AuditLog
-	manage.UnprovenReader
-	track.UnprovenStore
-	once.Store
-	decision.Store
-	adreport.Store
-	budget.Journal
-	retain.Store
 	goal.Store
 	standing.Store
-	verify.Store
+}
+
+// Ledger is the store of the books.
+type Ledger interface {
+	settle.Store
+	credit.Store
+	billing.Ledger
 	oversee.Ledger
-	deadletter.Store
+	verify.Store
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
+}
+
+// Archive is the store of the archive's progress.
+type Archive interface {
+	archive.Plans
 	ArchivedTotals(ctx context.Context) (ledger.Totals, error)
 }
 
-// Both kinds of storage are products and pass the same conformance suite (internal/storetest).
-var (
-	_ Books = (*postgres.Store)(nil)
-	_ Books = (*memory.Store)(nil)
-)
+// Publishers is the store of publishers' traffic and of cases against them.
+type Publishers interface {
+	billing.Publishers
+	quarantine.Store
+}
+
+// Audit is the store of the audit log and of decisions with their appeals.
+type Audit interface {
+	manage.AuditLog
+	decision.Store
+}
+
+// Traffic is the store of counts of unproven events.
+type Traffic interface {
+	manage.UnprovenReader
+	track.UnprovenStore
+}
+
+// InPostgres returns the stores in PostgreSQL.
+func InPostgres(s *postgres.Stores) Stores {
+	return Stores{
+		Accounts: s.Accounts, Logins: s.Logins, Families: s.Families, Campaigns: s.Campaigns, Ledger: s.Ledger,
+		Archive: s.Archive, Payments: s.Payments, Publishers: s.Publishers, Audit: s.Audit, AdReports: s.AdReports,
+		Traffic: s.Traffic, Journal: s.Journal, Requests: s.Requests, Letters: s.Letters, Retention: s.Retention,
+	}
+}
+
+// InMemory returns the stores in the process.
+func InMemory(s *memory.Stores) Stores {
+	return Stores{
+		Accounts: s.Accounts, Logins: s.Logins, Families: s.Families, Campaigns: s.Campaigns, Ledger: s.Ledger,
+		Archive: s.Archive, Payments: s.Payments, Publishers: s.Publishers, Audit: s.Audit, AdReports: s.AdReports,
+		Traffic: s.Traffic, Journal: s.Journal, Requests: s.Requests, Letters: s.Letters, Retention: s.Retention,
+	}
+}
+
+// Person returns the stores with the data about an account.
+func (s Stores) Person() person.Store {
+	return person.Store{Accounts: s.Accounts, Campaigns: s.Campaigns, Ledger: s.Ledger, Audit: s.Audit}
+}
 
 // Analytics is the store of settled events.
 type Analytics interface {
@@ -109,7 +158,7 @@ type Ranking interface {
 
 // All holds every backend of the roles, real or in memory. The roles do not depend on which it is.
 type All struct {
-	Books     Books
+	Stores    Stores
 	Rooms     project.Source
 	Analytics Analytics
 	Stats     manage.StatsReader
@@ -159,6 +208,6 @@ type roomReader interface {
 
 // RoomsOf returns the projection's sources in PostgreSQL: changed campaigns and their remaining
 // budgets.
-func RoomsOf(store *postgres.Store, funds Money) project.Source {
-	return roomSource{Changes: store, roomReader: store.RoomReader(funds.rooms())}
+func RoomsOf(store *postgres.Stores, funds Money) project.Source {
+	return roomSource{Changes: store.Campaigns, roomReader: store.Campaigns.RoomReader(funds.rooms())}
 }

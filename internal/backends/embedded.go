@@ -36,11 +36,12 @@ func OpenEmbedded(cfg kafka.EmbeddedConfig, funds Money, deps Deps) (*Embedded, 
 	if err != nil {
 		return nil, err
 	}
-	store, reports := memory.New(time.Now), memory.NewReports()
+	stores, reports := memory.New(time.Now), memory.NewReports()
 	return &Embedded{Broker: broker, Cache: cache, All: All{
-		Books: store, Rooms: roomSource{Changes: store, roomReader: store.RoomReader(funds.rooms())},
+		Stores:    InMemory(stores),
+		Rooms:     roomSource{Changes: stores.Campaigns, roomReader: stores.Campaigns.RoomReader(funds.rooms())},
 		Analytics: reports, Stats: reports, Past: reports, Rates: reports, ShowRates: reports, Rollup: reports,
-		Ranking: store,
+		Ranking: stores.Weights,
 		Redis:   client, Kafka: kafka.Config{Brokers: []string{broker.Addr()}},
 		closers: []func(){func() { Close(deps.Log, "Redis", client.Close) }},
 	}}, nil

@@ -49,14 +49,14 @@ func Open(ctx context.Context, cfg Servers, funds Money, deps Deps) (_ *All, err
 	); err != nil {
 		return nil, err
 	}
-	b.Books, b.Rooms, b.Analytics = pg, RoomsOf(pg, funds), ch
-	b.Ranking, b.Learned = pg, ch
+	b.Stores, b.Rooms, b.Analytics = InPostgres(pg), RoomsOf(pg, funds), ch
+	b.Ranking, b.Learned = pg.Weights, ch
 	b.Terms = reader
 	b.Stats, b.Past, b.Counted, b.Rates, b.ShowRates, b.Rollup = reader, reader, reader, reader, reader, b.Nightly
 	return b, nil
 }
 
-func openPostgres(ctx context.Context, log *slog.Logger, cfg postgres.Config) (store *postgres.Store, err error) {
+func openPostgres(ctx context.Context, log *slog.Logger, cfg postgres.Config) (store *postgres.Stores, err error) {
 	err = await(ctx, log, "PostgreSQL (ADNET_POSTGRES_URL)", func(ctx context.Context) (err error) {
 		store, err = postgres.Open(ctx, cfg)
 		return err

@@ -31,8 +31,9 @@ func ruled(text string) subject.ID {
 func newJudging() fixture {
 	f := newFixture()
 	f.service = campaign.NewService(campaign.Deps{
-		Store: f.store, Announcer: f.reported, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
-		Judge: ruled,
+		Store: f.store.Campaigns, Announcer: f.reported, Now: func() time.Time { return *f.now },
+		CreditValue: money.USD,
+		Judge:       ruled,
 	})
 	return f
 }

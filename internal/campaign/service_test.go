@@ -36,7 +36,7 @@ func (a *notices) Announce(_ context.Context, c campaign.Campaign) (bool, error)
 }
 
 type fixture struct {
-	store    *memory.Store
+	store    *memory.Stores
 	service  *campaign.Service
 	reported *notices
 	now      *time.Time // of the service
@@ -47,7 +47,7 @@ func newFixture() fixture {
 	clock := func() time.Time { return now }
 	f := fixture{store: memory.New(clock), reported: &notices{last: map[uuid.UUID]campaign.Campaign{}}, now: &now}
 	f.service = campaign.NewService(campaign.Deps{
-		Store: f.store, Announcer: f.reported, Now: clock, CreditValue: money.USD,
+		Store: f.store.Campaigns, Announcer: f.reported, Now: clock, CreditValue: money.USD,
 	})
 	return f
 }
@@ -56,7 +56,7 @@ func (f fixture) user(t require.TestingT, role account.Role) account.User {
 	u := account.User{
 		ID: uuid.New(), DeveloperID: uuid.New(), Email: uuid.NewString() + "@example.com", Role: role, TokenVersion: 1,
 	}
-	require.NoError(t, f.store.CreateUser(context.Background(), u))
+	require.NoError(t, f.store.Accounts.CreateUser(context.Background(), u))
 	return u
 }
 
@@ -113,7 +113,7 @@ func TestLifeOfCampaigns(t *testing.T) {
 		// Their ads are the same, and this test is not about families.
 		for _, u := range users {
 			split := family.Decision{Ruling: family.Ruling{Account: u.ID}}
-			require.NoError(t, f.store.RuleFamily(ctx, split))
+			require.NoError(t, f.store.Families.RuleFamily(ctx, split))
 		}
 		const admin = 2
 		model := map[uuid.UUID]*modelled{}
@@ -284,7 +284,7 @@ func TestLifeOfCampaigns(t *testing.T) {
 
 // purse is a store whose Credits can fund.
 type purse struct {
-	*memory.Store
+	campaign.Store
 	value  money.Micros
 	status campaign.Status
 }
@@ -301,7 +301,7 @@ func (p *purse) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 // A person looks at a campaign before Credits pay for it, even if it is the account's first.
 func TestFundedByCreditsIsReviewed(t *testing.T) {
 	f := newFixture()
-	p := &purse{Store: f.store}
+	p := &purse{Store: f.store.Campaigns}
 	service := campaign.NewService(campaign.Deps{Store: p, Announcer: f.reported, Now: time.Now, CreditValue: 5_000})
 	u := f.user(t, account.RoleAdvertiser)
 	_, err := service.Create(
@@ -313,7 +313,7 @@ func TestFundedByCreditsIsReviewed(t *testing.T) {
 }
 
 // funded is a store in which every campaign is paid from Credits.
-type funded struct{ *memory.Store }
+type funded struct{ campaign.Store }
 
 func (f funded) UpdateCampaign(
 	ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error,
@@ -330,7 +330,7 @@ func TestBudgetOfCreditsCannotGrow(t *testing.T) {
 	created, err := f.service.Create(t.Context(), u, campaign.Create{Fields: fields(clean), AdvertiserID: u.ID})
 	require.NoError(t, err)
 	service := campaign.NewService(campaign.Deps{
-		Store: funded{f.store}, Announcer: f.reported, Now: time.Now, CreditValue: money.USD,
+		Store: funded{f.store.Campaigns}, Announcer: f.reported, Now: time.Now, CreditValue: money.USD,
 	})
 	set := func(budget money.Micros) error {
 		_, err := service.Update(
@@ -382,7 +382,8 @@ func TestRealCampaigns(t *testing.T) {
 func TestRoomForCampaigns(t *testing.T) {
 	f := newFixture()
 	service := campaign.NewService(campaign.Deps{
-		Store: f.store, Announcer: f.reported, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
+		Store: f.store.Campaigns, Announcer: f.reported, Now: func() time.Time { return *f.now },
+		CreditValue:  money.USD,
 		MaxCampaigns: 3,
 	})
 	owner, other, admin := f.user(
@@ -407,7 +408,8 @@ func TestRoomForCampaigns(t *testing.T) {
 func TestRoomForTargeting(t *testing.T) {
 	f := newFixture()
 	service := campaign.NewService(campaign.Deps{
-		Store: f.store, Announcer: f.reported, Now: func() time.Time { return *f.now }, CreditValue: money.USD,
+		Store: f.store.Campaigns, Announcer: f.reported, Now: func() time.Time { return *f.now },
+		CreditValue:  money.USD,
 		MaxCampaigns: 3,
 	})
 	owner, admin := f.user(t, account.RoleAdvertiser), f.user(t, account.RoleAdmin)

@@ -17,7 +17,8 @@ import (
 func restricted(reach campaign.Reach) fixture {
 	f := newFixture()
 	f.service = campaign.NewService(campaign.Deps{
-		Store: f.store, Announcer: f.reported, Now: func() time.Time { return *f.now }, CreditValue: money.USD, Unreviewed: reach,
+		Store: f.store.Campaigns, Announcer: f.reported, Now: func() time.Time { return *f.now },
+		CreditValue: money.USD, Unreviewed: reach,
 	})
 	return f
 }
@@ -25,7 +26,7 @@ func restricted(reach campaign.Reach) fixture {
 // shows returns the headlines of the current state of a campaign on a node, "" for no ad.
 func (f fixture) shows(t *testing.T, reach campaign.Reach, id uuid.UUID) (pages, models string) {
 	t.Helper()
-	c, err := f.store.Campaign(t.Context(), id)
+	c, err := f.store.Campaigns.Campaign(t.Context(), id)
 	require.NoError(t, err)
 	reach.Restrict(&c)
 	if !c.Delivers() {
@@ -160,7 +161,7 @@ func TestAnotherHostWaitsInPages(t *testing.T) {
 	id := page[0].ID
 	f.decide(t, page[len(page)-1].ID, "approved")
 	f.update(t, u, id, ad{link: "https://elsewhere.example/"})
-	c, err := f.store.Campaign(t.Context(), id)
+	c, err := f.store.Campaigns.Campaign(t.Context(), id)
 	require.NoError(t, err)
 	campaign.Pages.Restrict(&c)
 	require.Equal(t, "https://example.com", c.CTAURL)

@@ -29,12 +29,12 @@ type alone struct{}
 
 func (alone) Announce(context.Context, campaign.Campaign) (bool, error) { return true, nil }
 
-func services() (demo.Deps, *memory.Store) {
+func services() (demo.Deps, *memory.Stores) {
 	store := memory.New(time.Now)
 	return demo.Deps{
-		Accounts: account.NewService(account.Deps{Users: store, Keys: store, Now: time.Now}),
+		Accounts: account.NewService(account.Deps{Users: store.Accounts, Keys: store.Accounts, Now: time.Now}),
 		Campaigns: campaign.NewService(campaign.Deps{
-			Store: store, Announcer: alone{}, Now: time.Now, CreditValue: money.USD,
+			Store: store.Campaigns, Announcer: alone{}, Now: time.Now, CreditValue: money.USD,
 		}),
 	}, store
 }
@@ -87,7 +87,7 @@ func TestLoad(t *testing.T) {
 	kind, hash, err := account.ParseKey(creds.PublisherKey)
 	require.NoError(t, err)
 	require.Equal(t, account.KindPublisher, kind)
-	key, disabled, err := store.KeyByHash(t.Context(), hash)
+	key, disabled, err := store.Accounts.KeyByHash(t.Context(), hash)
 	require.NoError(t, err)
 	require.False(t, disabled)
 	require.Equal(t, creds.DeveloperID, key.DeveloperID)

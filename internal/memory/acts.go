@@ -31,7 +31,7 @@ func (b *batchTx) Acts(
 }
 
 // actsBook returns the state of acts. The store's mutex is held.
-func (s *Store) actsBook(acts ledger.Acts) (book ledger.ActsBook) {
+func (s *core) actsBook(acts ledger.Acts) (book ledger.ActsBook) {
 	for _, u := range s.users {
 		if u.DeveloperID == acts.DeveloperID {
 			book.Registered = s.oldestOf(&u).CreatedAt
@@ -59,7 +59,7 @@ func (s *Store) actsBook(acts ledger.Acts) (book ledger.ActsBook) {
 }
 
 // oldestOf returns the oldest account of an account's family. The store's mutex is held.
-func (s *Store) oldestOf(u *account.User) account.User {
+func (s *core) oldestOf(u *account.User) account.User {
 	id := u.ID
 	if u.ParentID != uuid.Nil {
 		id = u.ParentID
@@ -71,7 +71,7 @@ func (s *Store) oldestOf(u *account.User) account.User {
 }
 
 // waits reports whether a held event waits as before. The store's mutex is held.
-func (s *Store) waits(e *ledger.Early) bool {
+func (s *core) waits(e *ledger.Early) bool {
 	book := s.actsBook(e.Acts)
 	return book.Campaign && !slices.ContainsFunc(book.Decided, func(d ledger.ActsDecision) bool {
 		return ledger.ActsDecided(e.Written, d.At)
@@ -85,7 +85,7 @@ func (b *batchTx) Hold(_ context.Context, ids []int64) error {
 }
 
 // HeldActs counts the acts that wait for a decision.
-func (s *Store) HeldActs(context.Context) (map[ledger.Acts]int64, error) {
+func (s *Publishers) HeldActs(context.Context) (map[ledger.Acts]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held, seen := make(map[ledger.Acts]int64), make(map[uuid.UUID]bool)
@@ -100,7 +100,7 @@ func (s *Store) HeldActs(context.Context) (map[ledger.Acts]int64, error) {
 
 // YoungPublishers maps the publishers with events within [traffic.ActDays] whose families are young
 // to the developer id of the family's oldest account.
-func (s *Store) YoungPublishers(_ context.Context, now time.Time) (map[uuid.UUID]uuid.UUID, error) {
+func (s *Publishers) YoungPublishers(_ context.Context, now time.Time) (map[uuid.UUID]uuid.UUID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	active := make(map[uuid.UUID]bool)
@@ -117,7 +117,7 @@ func (s *Store) YoungPublishers(_ context.Context, now time.Time) (map[uuid.UUID
 }
 
 // PerActCampaigns returns the models of the campaigns that pay per click or conversion.
-func (s *Store) PerActCampaigns(context.Context) (map[uuid.UUID]campaign.BillingModel, error) {
+func (s *Publishers) PerActCampaigns(context.Context) (map[uuid.UUID]campaign.BillingModel, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	models := make(map[uuid.UUID]campaign.BillingModel)
@@ -130,7 +130,7 @@ func (s *Store) PerActCampaigns(context.Context) (map[uuid.UUID]campaign.Billing
 }
 
 // OpenActCases lists the publishers with open cases about acts, by campaign.
-func (s *Store) OpenActCases(context.Context) (map[uuid.UUID][]uuid.UUID, error) {
+func (s *Publishers) OpenActCases(context.Context) (map[uuid.UUID][]uuid.UUID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	open := make(map[uuid.UUID][]uuid.UUID)

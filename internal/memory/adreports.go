@@ -16,7 +16,7 @@ import (
 	"adnet/internal/ledger"
 )
 
-var _ adreport.Store = (*Store)(nil)
+var _ adreport.Store = (*AdReports)(nil)
 
 // keptReport is a report with the decision about it.
 type keptReport struct {
@@ -26,7 +26,7 @@ type keptReport struct {
 }
 
 // AddReport implements adreport.Store.
-func (s *Store) AddReport(_ context.Context, r adreport.Report) (bool, error) {
+func (s *AdReports) AddReport(_ context.Context, r adreport.Report) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reports[r.AuctionID] != nil {
@@ -37,8 +37,8 @@ func (s *Store) AddReport(_ context.Context, r adreport.Report) (bool, error) {
 	return true, nil
 }
 
-// forgetReports is the part of [Store.Retain] for reports of ads; the caller holds s.mu.
-func (s *Store) forgetReports(cut ledger.Cutoffs, dry bool, r *ledger.Removed) {
+// forgetReports is the part of [Retention.Retain] for reports of ads; the caller holds s.mu.
+func (s *core) forgetReports(cut ledger.Cutoffs, dry bool, r *ledger.Removed) {
 	for id, held := range s.reports {
 		old := held.At.Before(cut.Reports)
 		if old {
@@ -58,7 +58,7 @@ func (s *Store) forgetReports(cut ledger.Cutoffs, dry bool, r *ledger.Removed) {
 
 // waitingReports returns the undecided reports by campaign, each counted by the marks of
 // settlement; the caller holds s.mu.
-func (s *Store) waitingReports(since time.Time) map[uuid.UUID][]*keptReport {
+func (s *core) waitingReports(since time.Time) map[uuid.UUID][]*keptReport {
 	found := make(map[uuid.UUID][]*keptReport)
 	for _, r := range s.reports {
 		if r.outcome != "" || r.At.Before(since) {
@@ -79,7 +79,7 @@ func (s *Store) waitingReports(since time.Time) map[uuid.UUID][]*keptReport {
 	return found
 }
 
-func (s *Store) countsOf(list []*keptReport) adreport.Counts {
+func (s *core) countsOf(list []*keptReport) adreport.Counts {
 	c := adreport.Counts{Reasons: make(map[string]int), Texts: []adreport.Text{}}
 	networks, publishers := map[[16]byte]bool{}, map[uuid.UUID]bool{}
 	for i, r := range list {
@@ -109,7 +109,7 @@ func (s *Store) countsOf(list []*keptReport) adreport.Counts {
 }
 
 // CountReports implements adreport.Store.
-func (s *Store) CountReports(_ context.Context, campaign uuid.UUID, since time.Time) (adreport.Counts, error) {
+func (s *AdReports) CountReports(_ context.Context, campaign uuid.UUID, since time.Time) (adreport.Counts, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.DeleteFunc(
@@ -122,7 +122,7 @@ func (s *Store) CountReports(_ context.Context, campaign uuid.UUID, since time.T
 }
 
 // Reporters implements adreport.Store.
-func (s *Store) Reporters(
+func (s *AdReports) Reporters(
 	_ context.Context, campaign uuid.UUID, since time.Time, least int,
 ) (families []uuid.UUID, err error) {
 	s.mu.Lock()
@@ -150,7 +150,7 @@ func (s *Store) Reporters(
 
 // publisherFamily returns the family of a publisher; its own id if no account has it. The caller
 // holds s.mu.
-func (s *Store) publisherFamily(developer uuid.UUID) uuid.UUID {
+func (s *core) publisherFamily(developer uuid.UUID) uuid.UUID {
 	if id, known := s.publishers[developer]; known {
 		return s.familyOf(id)
 	}
@@ -158,7 +158,7 @@ func (s *Store) publisherFamily(developer uuid.UUID) uuid.UUID {
 }
 
 // ReportedCampaigns implements adreport.Store.
-func (s *Store) ReportedCampaigns(_ context.Context, limit, offset int) ([]adreport.Reported, int, error) {
+func (s *AdReports) ReportedCampaigns(_ context.Context, limit, offset int) ([]adreport.Reported, int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []adreport.Reported
@@ -173,7 +173,7 @@ func (s *Store) ReportedCampaigns(_ context.Context, limit, offset int) ([]adrep
 }
 
 // ReportsOf implements adreport.Store.
-func (s *Store) ReportsOf(_ context.Context, campaigns []uuid.UUID) (all []adreport.Reported, err error) {
+func (s *AdReports) ReportsOf(_ context.Context, campaigns []uuid.UUID) (all []adreport.Reported, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := s.waitingReports(time.Time{})
@@ -186,7 +186,7 @@ func (s *Store) ReportsOf(_ context.Context, campaigns []uuid.UUID) (all []adrep
 }
 
 // reported returns the campaigns with undecided reports that count; the caller holds s.mu.
-func (s *Store) reported() map[uuid.UUID]bool {
+func (s *core) reported() map[uuid.UUID]bool {
 	found := make(map[uuid.UUID]bool)
 	for id, list := range s.waitingReports(time.Time{}) {
 		found[id] = slices.ContainsFunc(list, func(r *keptReport) bool { return r.counted })
@@ -195,7 +195,7 @@ func (s *Store) reported() map[uuid.UUID]bool {
 }
 
 // DecideReports implements adreport.Store.
-func (s *Store) DecideReports(ctx context.Context, d adreport.Decision) ([]string, error) {
+func (s *AdReports) DecideReports(ctx context.Context, d adreport.Decision) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.waitingReports(time.Time{})[d.CampaignID]

@@ -12,7 +12,7 @@ import (
 
 // Archived returns, for each partition, the offset below which everything is in the analytics
 // store. Partitions without any plan so far are absent.
-func (s *Store) Archived(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
+func (s *Archive) Archived(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	offsets := make(map[stream.Partition]int64, len(partitions))
@@ -28,7 +28,7 @@ func (s *Store) Archived(_ context.Context, partitions []stream.Partition) (map[
 // one of them, until it is marked; otherwise a new plan of whole applied ranges below each
 // partition's Next, with at most maxRows rows but at least one range. An empty plan means that
 // there is nothing to archive.
-func (s *Store) NextPlan(_ context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
+func (s *Archive) NextPlan(_ context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held = slices.SortedFunc(
@@ -85,7 +85,7 @@ func (l *ledgerState) chunk(within stream.Range, maxRows, rows int) (ledger.Appl
 
 // MarkArchived records that a pending plan is in the analytics store. Marking it again changes
 // nothing. Errors: errs.Conflict when the plan is neither archived nor pending in this form.
-func (s *Store) MarkArchived(_ context.Context, plan stream.Plan) error {
+func (s *Archive) MarkArchived(_ context.Context, plan stream.Plan) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range plan {
@@ -106,7 +106,7 @@ func (s *Store) MarkArchived(_ context.Context, plan stream.Plan) error {
 }
 
 // ArchivedTotals sums the rows marked as archived; the analytics store must reach the same sums.
-func (s *Store) ArchivedTotals(_ context.Context) (ledger.Totals, error) {
+func (s *Archive) ArchivedTotals(_ context.Context) (ledger.Totals, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	totals := ledger.Totals{ByVerdict: make(map[ledger.Verdict]int64)}

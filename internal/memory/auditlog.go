@@ -15,7 +15,7 @@ import (
 // record stores the entry of an imminent change, and ties the change to the idempotency key that
 // ctx carries. The caller holds s.mu and makes the change only when it returns nil. Errors:
 // errs.Conflict when another call has taken over that key.
-func (s *Store) record(ctx context.Context, e auditlog.Entry) error {
+func (s *core) record(ctx context.Context, e auditlog.Entry) error {
 	if attempt, ok := once.From(ctx); ok {
 		held := s.attempts[attempt.ID]
 		if held == nil || held.Token != attempt.Token || held.reply.Status != 0 {
@@ -45,14 +45,14 @@ func (s *Store) record(ctx context.Context, e auditlog.Entry) error {
 }
 
 // RecordAudit writes an entry of a change that no other method of this store makes.
-func (s *Store) RecordAudit(ctx context.Context, e auditlog.Entry) error {
+func (s *Audit) RecordAudit(ctx context.Context, e auditlog.Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.record(ctx, e)
 }
 
 // AuditLog returns a page, newest first.
-func (s *Store) AuditLog(_ context.Context, q auditlog.Query) ([]auditlog.Entry, error) {
+func (s *Audit) AuditLog(_ context.Context, q auditlog.Query) ([]auditlog.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []auditlog.Entry{}
@@ -72,10 +72,10 @@ type attempt struct {
 	reply           once.Reply
 }
 
-var _ once.Store = (*Store)(nil)
+var _ once.Store = (*Requests)(nil)
 
 // BeginKey takes an idempotency key, or returns the state of an earlier attempt.
-func (s *Store) BeginKey(_ context.Context, c once.Request) (found once.Found, err error) {
+func (s *Requests) BeginKey(_ context.Context, c once.Request) (found once.Found, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
@@ -102,7 +102,7 @@ func (s *Store) BeginKey(_ context.Context, c once.Request) (found once.Found, e
 }
 
 // keysOf counts the keys of a scope, and removes the expired ones.
-func (s *Store) keysOf(scope once.ID, now time.Time) (n int) {
+func (s *core) keysOf(scope once.ID, now time.Time) (n int) {
 	for id, held := range s.attempts {
 		switch {
 		case !held.created.Add(held.Life).After(now):
@@ -115,7 +115,7 @@ func (s *Store) keysOf(scope once.ID, now time.Time) (n int) {
 }
 
 // FinishKey stores the reply of an attempt that still holds its key.
-func (s *Store) FinishKey(_ context.Context, a once.Attempt, r once.Reply) error {
+func (s *Requests) FinishKey(_ context.Context, a once.Attempt, r once.Reply) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held := s.attempts[a.ID]; held != nil && held.Token == a.Token && held.reply.Status == 0 {
@@ -126,7 +126,7 @@ func (s *Store) FinishKey(_ context.Context, a once.Attempt, r once.Reply) error
 }
 
 // ReleaseKey frees the key of an attempt that had no effect.
-func (s *Store) ReleaseKey(_ context.Context, a once.Attempt) error {
+func (s *Requests) ReleaseKey(_ context.Context, a once.Attempt) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held := s.attempts[a.ID]

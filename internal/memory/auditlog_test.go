@@ -13,33 +13,36 @@ import (
 
 func TestPersonsConformance(t *testing.T) {
 	storetest.RunPersons(t, func(t *testing.T) (storetest.Persons, func() string) {
-		return New(time.Now), nil
+		return personsOf(New(time.Now)), nil
 	})
 }
 
 func TestOperationsConformance(t *testing.T) {
 	storetest.RunOperations(t, func(t *testing.T) storetest.Operations {
 		s := New(time.Now)
-		return storetest.Operations{Stores: storesOf(s), AuditLog: s, Keys: s}
+		return storetest.Operations{Stores: storesOf(s), AuditLog: s.Audit, Keys: s.Requests}
 	})
 }
 
 func TestWeightsConformance(t *testing.T) {
-	storetest.RunWeights(t, func(t *testing.T) storetest.Weights { return New(time.Now) })
+	storetest.RunWeights(t, func(t *testing.T) storetest.Weights {
+		s := New(time.Now)
+		return storetest.Weights{Ranking: s.Weights, Log: s.Audit}
+	})
 }
 
 func TestRetentionConformance(t *testing.T) {
 	storetest.RunRetention(t, func(t *testing.T) (storetest.Ledger, storetest.Retention, storetest.Letters) {
 		s := New(time.Now)
-		return ledgerOf(s), s, s
+		return ledgerOf(s), s.Retention, s.Letters
 	})
 }
 
-func ledgerOf(s *Store) storetest.Ledger {
+func ledgerOf(s *Stores) storetest.Ledger {
 	return storetest.Ledger{
-		Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
+		Stores: storesOf(s), Settler: s.Ledger, Archive: s.Archive, Accounts: s.Ledger,
 		Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
-			return storetest.Pay(ctx, s, id, amount)
+			return storetest.Pay(ctx, s.Payments, id, amount)
 		},
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"adnet/internal/auditlog"
 )
 
-var _ account.BlockStore = (*Store)(nil)
+var _ account.BlockStore = (*Accounts)(nil)
 
 // Blocks implements account.BlockStore.
-func (s *Store) Blocks(_ context.Context, user uuid.UUID) (account.Blocks, error) {
+func (s *Accounts) Blocks(_ context.Context, user uuid.UUID) (account.Blocks, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.heldUser(user); err != nil {
@@ -23,7 +23,7 @@ func (s *Store) Blocks(_ context.Context, user uuid.UUID) (account.Blocks, error
 }
 
 // PutBlocks implements account.BlockStore.
-func (s *Store) PutBlocks(ctx context.Context, user uuid.UUID, b account.Blocks) error {
+func (s *Accounts) PutBlocks(ctx context.Context, user uuid.UUID, b account.Blocks) error {
 	if err := b.Normalize(); err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	_ campaign.Store   = (*Store)(nil)
-	_ campaign.Changes = (*Store)(nil)
+	_ campaign.Store   = (*Campaigns)(nil)
+	_ campaign.Changes = (*Campaigns)(nil)
 )
 
 // stored is a campaign with its dependent records. The spend of the embedded value is out of date:
@@ -40,7 +40,7 @@ type versioned struct {
 // CreateCampaign stores a new campaign with the status that Admit chooses. CreditFunded is always
 // false: Credits cannot fund here. Zero times become the store's. Errors: errs.DemoMode for funding
 // from Credits, errs.NotFound when the advertiser has no account, errs.Conflict when the id exists.
-func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
+func (s *Campaigns) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
 	if n.CreditValue < 0 {
 		return campaign.Campaign{}, errs.New(errs.InvalidRequest, "the value of a Credit cannot be negative")
 	}
@@ -83,7 +83,7 @@ func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (cam
 }
 
 // Campaign finds a campaign by id. Errors: errs.NotFound.
-func (s *Store) Campaign(_ context.Context, id uuid.UUID) (campaign.Campaign, error) {
+func (s *Campaigns) Campaign(_ context.Context, id uuid.UUID) (campaign.Campaign, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.campaigns[id]
@@ -94,7 +94,7 @@ func (s *Store) Campaign(_ context.Context, id uuid.UUID) (campaign.Campaign, er
 }
 
 // Campaigns returns a page with the count of all matches.
-func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
+func (s *Campaigns) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
 	limit, offset := f.Page()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (s *Store) Campaigns(_ context.Context, f campaign.Filter) ([]campaign.Camp
 }
 
 // queue returns the review queue in its order. The caller holds s.mu.
-func (s *Store) queue(list []*stored, f campaign.Filter) (queue []campaign.Campaign, total int) {
+func (s *core) queue(list []*stored, f campaign.Filter) (queue []campaign.Campaign, total int) {
 	queue = []campaign.Campaign{}
 	reported, cash := s.reported(), map[uuid.UUID]int64{}
 	for _, k := range slices.Backward(list) {
@@ -157,7 +157,7 @@ func (s *Store) queue(list []*stored, f campaign.Filter) (queue []campaign.Campa
 }
 
 // Record returns the history of the advertiser of a campaign, from all of its campaigns.
-func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record, error) {
+func (s *Campaigns) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	record := campaign.Record{}
@@ -188,7 +188,7 @@ func (s *Store) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record
 }
 
 // ofFamily returns the campaigns of an advertiser's family. The caller holds s.mu.
-func (s *Store) ofFamily(advertiser uuid.UUID) (list []*stored) {
+func (s *core) ofFamily(advertiser uuid.UUID) (list []*stored) {
 	family := s.publisherFamily(s.users[advertiser].DeveloperID)
 	for owner, campaigns := range s.owned {
 		if s.publisherFamily(s.users[owner].DeveloperID) == family {
@@ -204,7 +204,7 @@ func (s *Store) ofFamily(advertiser uuid.UUID) (list []*stored) {
 //
 // The time of a change of state is read under the mutex, which settlement also holds while it
 // applies a batch: an impression is either settled before the pause or falls into the interval.
-func (s *Store) UpdateCampaign(
+func (s *Campaigns) UpdateCampaign(
 	ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error,
 ) (campaign.Campaign, error) {
 	s.mu.Lock()
@@ -231,7 +231,7 @@ func (s *Store) UpdateCampaign(
 
 // keep replaces the value of k by after and updates version, interval and review history. The
 // caller holds s.mu.
-func (s *Store) keep(k *stored, before *campaign.Campaign, after campaign.Campaign) {
+func (s *core) keep(k *stored, before *campaign.Campaign, after campaign.Campaign) {
 	s.head++
 	after.ConfigVersion, after.SettingsVersion = s.head, s.head
 	k.Campaign = after
@@ -265,7 +265,7 @@ func (k *stored) follow(wasActive bool, at time.Time) {
 
 // logChange appends k's new version. Outdated entries are dropped once they are the majority, so
 // the log stays within twice the number of campaigns.
-func (s *Store) logChange(k *stored) {
+func (s *core) logChange(k *stored) {
 	s.changes = append(s.changes, versioned{k.ConfigVersion, k})
 	if len(s.changes) > 2*len(s.campaigns)+16 {
 		s.changes = slices.DeleteFunc(s.changes, versioned.outdated)
@@ -276,7 +276,7 @@ func (v versioned) outdated() bool { return v.of.ConfigVersion != v.version }
 
 // ChangedCampaigns lists campaigns with a config version above since, in order of version. Versions
 // up to head are complete.
-func (s *Store) ChangedCampaigns(_ context.Context, since int64, limit int) ([]campaign.Campaign, int64, error) {
+func (s *Campaigns) ChangedCampaigns(_ context.Context, since int64, limit int) ([]campaign.Campaign, int64, error) {
 	limit = max(1, limit)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -297,7 +297,7 @@ func (s *Store) ChangedCampaigns(_ context.Context, since int64, limit int) ([]c
 }
 
 // heldCampaign returns a copy of k with its current spend in the ledger; the caller holds s.mu.
-func (s *Store) heldCampaign(k *stored) campaign.Campaign {
+func (s *core) heldCampaign(k *stored) campaign.Campaign {
 	c := k.Clone()
 	c.SpentToday, c.SpentTotal = s.ledger.spentOn(c.ID, day.Of(s.now()))
 	c.Advertiser = s.sponsor(c.AdvertiserID)
@@ -313,7 +313,7 @@ func insertByAge(list []*stored, k *stored) []*stored {
 }
 
 // HighestBids lists the highest bid that each campaign ever had for each billing model.
-func (s *Store) HighestBids(context.Context) (bids []ledger.HighestBid, err error) {
+func (s *Campaigns) HighestBids(context.Context) (bids []ledger.HighestBid, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, k := range s.campaigns {

@@ -46,7 +46,7 @@ func (l *ledgerState) chains() ledger.Check {
 
 // Statement returns an owner's month: see [ledger.Statement]. Errors: errs.InvalidRequest for a
 // month that has not begun.
-func (s *Store) Statement(_ context.Context, q ledger.StatementQuery) (ledger.Statement, error) {
+func (s *Ledger) Statement(_ context.Context, q ledger.StatementQuery) (ledger.Statement, error) {
 	statement := ledger.Statement{Month: q.Month, Closed: q.Closed()}
 	if err := q.Begun(); err != nil {
 		return statement, err

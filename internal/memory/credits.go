@@ -15,7 +15,7 @@ import (
 	"adnet/internal/traffic"
 )
 
-// creditState is the state of the release of Credits, by publisher and day. Guarded by Store.mu.
+// creditState is the state of the release of Credits, by publisher and day. Guarded by core.mu.
 type creditState struct {
 	days map[publisherDay]*ledger.CreditDay // Minted is publisherState's
 	due  map[publisherDay]struct{}
@@ -69,7 +69,7 @@ func (c *creditState) add(e ledger.Effects) {
 // ReleaseCredits updates every publisher day with a change or an ended hold: see
 // [ledger.CreditRules.Move]. First it spreads the debts of payers over the days that they were
 // charged for.
-func (s *Store) ReleaseCredits(_ context.Context, r ledger.CreditRules) (run ledger.CreditRun, err error) {
+func (s *Ledger) ReleaseCredits(_ context.Context, r ledger.CreditRules) (run ledger.CreditRun, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spreadDebts()
@@ -114,7 +114,7 @@ type payer struct {
 
 // spreadDebts marks charges that payers owe as unbacked, and those no longer owed as backed. The
 // store's mutex is held.
-func (s *Store) spreadDebts() {
+func (s *core) spreadDebts() {
 	c := &s.ledger.publishers.credits
 	paid := make(map[payer][]ledger.PaidDay)
 	for key, d := range c.days {
@@ -139,7 +139,7 @@ func (s *Store) spreadDebts() {
 }
 
 // owed returns the debts of payers: see [ledger.Debt]. The store's mutex is held.
-func (s *Store) owed() map[payer]money.Micros {
+func (s *core) owed() map[payer]money.Micros {
 	owed := make(map[payer]money.Micros)
 	for i := range s.ledger.transactions {
 		t := &s.ledger.transactions[i]
@@ -167,7 +167,7 @@ func (s *Store) owed() map[payer]money.Micros {
 
 // endCase moves the Credits of a case by day: to pending, or away with the charges of its traffic.
 // The store's mutex is held.
-func (s *Store) endCase(c ledger.Quarantine, d ledger.QuarantineDecision, books ledger.QuarantineBooks) {
+func (s *core) endCase(c ledger.Quarantine, d ledger.QuarantineDecision, books ledger.QuarantineBooks) {
 	credits := &s.ledger.publishers.credits
 	for key, of := range credits.days {
 		if key.developer != c.DeveloperID {
@@ -191,7 +191,7 @@ func (s *Store) endCase(c ledger.Quarantine, d ledger.QuarantineDecision, books 
 
 // MarkExpired lets the next release examine the days from since to before (excluded) that have
 // pending Credits.
-func (s *Store) MarkExpired(_ context.Context, since, before day.Day) error {
+func (s *Ledger) MarkExpired(_ context.Context, since, before day.Day) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := &s.ledger.publishers.credits
@@ -205,7 +205,7 @@ func (s *Store) MarkExpired(_ context.Context, since, before day.Day) error {
 
 // MeanCharge sums the charges to advertisers for the traffic of publishers, and its impressions, on
 // the days from first to last.
-func (s *Store) MeanCharge(_ context.Context, first, last day.Day) (m ledger.MeanCharge, err error) {
+func (s *Ledger) MeanCharge(_ context.Context, first, last day.Day) (m ledger.MeanCharge, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &s.ledger.publishers
@@ -225,7 +225,7 @@ func (s *Store) MeanCharge(_ context.Context, first, last day.Day) (m ledger.Mea
 }
 
 // CreditBalance returns a publisher's Credits by state; all 0 when it never earned any.
-func (s *Store) CreditBalance(_ context.Context, developer uuid.UUID) (b ledger.CreditBalance, err error) {
+func (s *Ledger) CreditBalance(_ context.Context, developer uuid.UUID) (b ledger.CreditBalance, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := func(a ledger.Account) money.Credits {
@@ -243,7 +243,7 @@ func (s *Store) CreditBalance(_ context.Context, developer uuid.UUID) (b ledger.
 
 // WaitingDays returns a publisher's days with Credits that cannot be spent yet, without their
 // Sources.
-func (s *Store) WaitingDays(_ context.Context, developer uuid.UUID) ([]ledger.CreditDay, error) {
+func (s *Ledger) WaitingDays(_ context.Context, developer uuid.UUID) ([]ledger.CreditDay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []ledger.CreditDay

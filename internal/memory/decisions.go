@@ -10,10 +10,10 @@ import (
 	"adnet/internal/decision"
 )
 
-var _ decision.Store = (*Store)(nil)
+var _ decision.Store = (*Audit)(nil)
 
 // recordDecision stores the statement of an entry that is a decision; the caller holds s.mu.
-func (s *Store) recordDecision(e *auditlog.Entry) error {
+func (s *core) recordDecision(e *auditlog.Entry) error {
 	d, is := decision.Of(e)
 	if !is {
 		return nil
@@ -40,7 +40,7 @@ func (s *Store) recordDecision(e *auditlog.Entry) error {
 }
 
 // Decisions implements decision.Store.
-func (s *Store) Decisions(_ context.Context, q decision.Query) ([]decision.Statement, int, error) {
+func (s *Audit) Decisions(_ context.Context, q decision.Query) ([]decision.Statement, int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var page []decision.Statement
@@ -63,7 +63,7 @@ func (s *Store) Decisions(_ context.Context, q decision.Query) ([]decision.State
 }
 
 // AppealedBy implements decision.Store.
-func (s *Store) AppealedBy(_ context.Context, appeal uuid.UUID) (decision.Statement, error) {
+func (s *Audit) AppealedBy(_ context.Context, appeal uuid.UUID) (decision.Statement, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range s.decisions {
@@ -77,7 +77,7 @@ func (s *Store) AppealedBy(_ context.Context, appeal uuid.UUID) (decision.Statem
 }
 
 // Appeal implements decision.Store.
-func (s *Store) Appeal(ctx context.Context, a decision.Appeal) error {
+func (s *Audit) Appeal(ctx context.Context, a decision.Appeal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range s.decisions {
@@ -100,7 +100,7 @@ func (s *Store) Appeal(ctx context.Context, a decision.Appeal) error {
 }
 
 // Answer implements decision.Store.
-func (s *Store) Answer(ctx context.Context, a decision.Answer) error {
+func (s *Audit) Answer(ctx context.Context, a decision.Answer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range s.decisions {

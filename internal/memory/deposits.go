@@ -13,7 +13,7 @@ import (
 	"adnet/internal/money"
 )
 
-// depositState is the state of payments. Guarded by Store.mu.
+// depositState is the state of payments. Guarded by core.mu.
 type depositState struct {
 	deposits map[uuid.UUID]ledger.Deposit
 	payments map[reference]ledger.PaymentBook
@@ -39,7 +39,7 @@ func newDepositState() depositState {
 
 // CreateDeposit stores a new unpaid deposit. Errors: errs.NotFound when the advertiser has no
 // account, errs.Conflict when the id or the checkout exists.
-func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
+func (s *Payments) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.users[d.AdvertiserID]; !ok {
@@ -62,7 +62,7 @@ func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 }
 
 // Deposit finds a deposit by id. Errors: errs.NotFound.
-func (s *Store) Deposit(_ context.Context, id uuid.UUID) (ledger.Deposit, error) {
+func (s *Payments) Deposit(_ context.Context, id uuid.UUID) (ledger.Deposit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.payments.deposits[id]; !ok {
@@ -73,7 +73,7 @@ func (s *Store) Deposit(_ context.Context, id uuid.UUID) (ledger.Deposit, error)
 
 // DepositByReference finds a deposit by the provider's payment or checkout id. Errors:
 // errs.NotFound.
-func (s *Store) DepositByReference(_ context.Context, p ledger.Provider, id string) (ledger.Deposit, error) {
+func (s *Payments) DepositByReference(_ context.Context, p ledger.Provider, id string) (ledger.Deposit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if book := s.payments.payments[reference{p, id}]; book.DepositID != uuid.Nil {
@@ -109,7 +109,7 @@ func (d *depositState) deposit(id uuid.UUID) ledger.Deposit {
 
 // ApplyNotice applies a provider's notice, all of it or nothing: see [ledger.DecideNotice]. Errors:
 // errs.InvalidRequest for a notice that is not Valid.
-func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
+func (s *Payments) ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
 	if err := n.Valid(); err != nil {
 		return ledger.NoticeResult{}, err
 	}
@@ -137,7 +137,7 @@ func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.Notice
 }
 
 // writeApplied applies a notice that was not applied before. s.mu is held.
-func (s *Store) writeApplied(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
+func (s *core) writeApplied(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error) {
 	p := &s.payments
 	event, payment := reference{n.Provider, n.EventID}, reference{n.Provider, n.PaymentID}
 	book := p.payments[payment]
@@ -181,7 +181,7 @@ func (s *Store) writeApplied(ctx context.Context, n ledger.Notice) (ledger.Notic
 }
 
 // payerOf finds the deposit of a payment, or makes one for the account that it names.
-func (s *Store) payerOf(n ledger.Notice) ledger.Deposit {
+func (s *core) payerOf(n ledger.Notice) ledger.Deposit {
 	for _, id := range n.Names {
 		if d, ok := s.payments.deposits[id]; ok && d.Provider == n.Provider {
 			return d
@@ -199,7 +199,7 @@ func (s *Store) payerOf(n ledger.Notice) ledger.Deposit {
 }
 
 // History returns a page of ledger rows, each with the balance of its account after it.
-func (s *Store) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line, error) {
+func (s *Ledger) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sides := append(
@@ -223,7 +223,7 @@ func (s *Store) History(_ context.Context, q ledger.HistoryQuery) ([]ledger.Line
 }
 
 // Earnings sums the Credits that a publisher minted on the days from first to last, and in total.
-func (s *Store) Earnings(_ context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error) {
+func (s *Ledger) Earnings(_ context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	account := ledger.PendingCredits(developer)

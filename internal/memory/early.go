@@ -10,7 +10,7 @@ import (
 	"adnet/internal/stream"
 )
 
-// earlyState holds the early events. Guarded by Store.mu.
+// earlyState holds the early events. Guarded by core.mu.
 type earlyState struct {
 	last    int64 // id
 	waiting map[int64]ledger.Early
@@ -73,7 +73,7 @@ func (b *batchTx) Judge(_ context.Context, number int32, ids []int64) (stream.Ra
 }
 
 // Judged returns judged early events that are not archived yet, by partition and offset.
-func (s *Store) Judged(_ context.Context, limit int) ([]ledger.Judged, error) {
+func (s *Archive) Judged(_ context.Context, limit int) ([]ledger.Judged, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []ledger.Judged
@@ -87,7 +87,7 @@ func (s *Store) Judged(_ context.Context, limit int) ([]ledger.Judged, error) {
 }
 
 // JudgedWithin returns the judged early events of a range that are not archived yet, by offset.
-func (s *Store) JudgedWithin(_ context.Context, r stream.Range) (list []ledger.Judged, err error) {
+func (s *Archive) JudgedWithin(_ context.Context, r stream.Range) (list []ledger.Judged, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range s.ledger.early.judged[r.Partition] {

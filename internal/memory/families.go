@@ -16,7 +16,7 @@ import (
 	"adnet/internal/ledger"
 )
 
-var _ family.Rulings = (*Store)(nil)
+var _ family.Rulings = (*Families)(nil)
 
 // familyState holds what families are found by.
 type familyState struct {
@@ -39,7 +39,7 @@ func newFamilyState() familyState {
 }
 
 // placeNew stores the marks of a new account and its place in a family. The caller holds s.mu.
-func (s *Store) placeNew(u *account.User) {
+func (s *core) placeNew(u *account.User) {
 	f := &s.families
 	var neighbour uuid.UUID
 	var since time.Time
@@ -73,7 +73,7 @@ func (s *Store) placeNew(u *account.User) {
 }
 
 // sameMailbox returns the oldest other account of u's mailbox without a ruling; the zero id for none.
-func (s *Store) sameMailbox(u *account.User) (oldest uuid.UUID) {
+func (s *core) sameMailbox(u *account.User) (oldest uuid.UUID) {
 	marked := make(map[uuid.UUID]bool)
 	for _, m := range u.Marks {
 		for other := range s.families.marks {
@@ -95,7 +95,7 @@ func (s *Store) sameMailbox(u *account.User) (oldest uuid.UUID) {
 
 // firstOfFamily reports whether an account without a campaign may have the first one of its family:
 // no account of the family, and none that the account is bound to, has one. The caller holds s.mu.
-func (s *Store) firstOfFamily(c *campaign.Campaign) bool {
+func (s *core) firstOfFamily(c *campaign.Campaign) bool {
 	members, own := s.families.members, family.Of(s.families.members, c.AdvertiserID)
 	_, ruled := s.families.rulings[c.AdvertiserID]
 	ad, mine := adOf(c), s.users[c.AdvertiserID]
@@ -126,7 +126,7 @@ func adOf(c *campaign.Campaign) family.Ad {
 }
 
 // FamilyFacts implements family.Store.
-func (s *Store) FamilyFacts(context.Context) (f family.Facts, err error) {
+func (s *Families) FamilyFacts(context.Context) (f family.Facts, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock()
@@ -165,19 +165,19 @@ func (s *Store) FamilyFacts(context.Context) (f family.Facts, err error) {
 }
 
 // charged reports whether a campaign of an account was ever charged.
-func (s *Store) charged(id uuid.UUID) bool {
+func (s *core) charged(id uuid.UUID) bool {
 	return slices.ContainsFunc(s.owned[id], func(k *stored) bool { return s.ledger.totals[k.ID].net() > 0 })
 }
 
 // Families implements family.Store.
-func (s *Store) Families(context.Context) (map[uuid.UUID]family.Member, error) {
+func (s *Families) Families(context.Context) (map[uuid.UUID]family.Member, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.families.members), nil
 }
 
 // FamiliesOf implements family.Rulings.
-func (s *Store) FamiliesOf(_ context.Context, accounts []uuid.UUID) (map[uuid.UUID]family.Member, error) {
+func (s *Families) FamiliesOf(_ context.Context, accounts []uuid.UUID) (map[uuid.UUID]family.Member, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	members := make(map[uuid.UUID]family.Member)
@@ -190,7 +190,7 @@ func (s *Store) FamiliesOf(_ context.Context, accounts []uuid.UUID) (map[uuid.UU
 }
 
 // SetFamilies implements family.Store.
-func (s *Store) SetFamilies(_ context.Context, changed map[uuid.UUID]family.Member) error {
+func (s *Families) SetFamilies(_ context.Context, changed map[uuid.UUID]family.Member) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, m := range changed {
@@ -204,7 +204,7 @@ func (s *Store) SetFamilies(_ context.Context, changed map[uuid.UUID]family.Memb
 }
 
 // RuleFamily implements family.Rulings.
-func (s *Store) RuleFamily(ctx context.Context, d family.Decision) error {
+func (s *Families) RuleFamily(ctx context.Context, d family.Decision) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.heldUser(d.Account); err != nil {
@@ -231,7 +231,7 @@ func (s *Store) RuleFamily(ctx context.Context, d family.Decision) error {
 }
 
 // MarkPayment implements payment.Store.
-func (s *Store) MarkPayment(_ context.Context, p ledger.Provider, id string, hashes [][16]byte) error {
+func (s *Payments) MarkPayment(_ context.Context, p ledger.Provider, id string, hashes [][16]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := reference{p, id}
@@ -245,7 +245,7 @@ func (s *Store) MarkPayment(_ context.Context, p ledger.Provider, id string, has
 }
 
 // forgetMarks ends the marks of an erased account: see [family.ErasedAge].
-func (s *Store) forgetMarks(id uuid.UUID) {
+func (s *core) forgetMarks(id uuid.UUID) {
 	for m, life := range s.families.marks {
 		switch {
 		case m.Account != id:

@@ -8,7 +8,7 @@ import (
 )
 
 // PursuedGoals lists the campaigns that deliver and have a goal, with the state of its control.
-func (s *Store) PursuedGoals(context.Context) (list []campaign.GoalRecord, err error) {
+func (s *Campaigns) PursuedGoals(context.Context) (list []campaign.GoalRecord, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.byAge {
@@ -20,7 +20,7 @@ func (s *Store) PursuedGoals(context.Context) (list []campaign.GoalRecord, err e
 }
 
 // KeepGoals stores the states, and the bids of campaigns that did not change meanwhile.
-func (s *Store) KeepGoals(_ context.Context, changes []campaign.GoalChange) error {
+func (s *Campaigns) KeepGoals(_ context.Context, changes []campaign.GoalChange) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range changes {

@@ -36,7 +36,7 @@ func (j *journal) prune(now time.Time) {
 }
 
 // KeepPage adds a page to a node's journal of reservations.
-func (s *Store) KeepPage(_ context.Context, p reserve.Page) error {
+func (s *Journal) KeepPage(_ context.Context, p reserve.Page) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j, now := &s.journal, s.now()

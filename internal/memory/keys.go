@@ -16,17 +16,17 @@ import (
 	"adnet/internal/ledger"
 )
 
-var _ account.KeyStore = (*Store)(nil)
+var _ account.KeyStore = (*Accounts)(nil)
 
 // CreateKey stores a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict
 // when the key exists.
-func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
+func (s *Accounts) CreateKey(ctx context.Context, k account.Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.createKey(ctx, k)
 }
 
-func (s *Store) createKey(ctx context.Context, k account.Key) error {
+func (s *core) createKey(ctx context.Context, k account.Key) error {
 	k.CreatedAt, k.RevokedAt, k.EndsAt = asStored(k.CreatedAt), asStored(k.RevokedAt), asStored(k.EndsAt)
 	owner, err := s.heldUser(k.OwnerID)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Store) createKey(ctx context.Context, k account.Key) error {
 }
 
 // CreateSeat implements account.KeyStore.
-func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key) error {
+func (s *Accounts) CreateSeat(ctx context.Context, seat account.User, k account.Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	owner, err := s.heldUser(seat.ParentID)
@@ -83,7 +83,7 @@ func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key
 
 // KeyByHash finds a key, including a revoked one. disabled reports whether its owner, or the owner
 // of its seat, is disabled. Errors: errs.NotFound.
-func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
+func (s *Accounts) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, ok := s.byHash[hash]
@@ -108,7 +108,7 @@ func (s *Store) KeyByHash(_ context.Context, hash [32]byte) (k account.Key, disa
 }
 
 // newestActive returns the ids of at most most active campaigns of an account, newest first.
-func (s *Store) newestActive(advertiser uuid.UUID, most int) []uuid.UUID {
+func (s *core) newestActive(advertiser uuid.UUID, most int) []uuid.UUID {
 	var active []*stored
 	for _, k := range s.campaigns {
 		if k.AdvertiserID == advertiser && k.Status == campaign.Active {
@@ -126,7 +126,7 @@ func (s *Store) newestActive(advertiser uuid.UUID, most int) []uuid.UUID {
 }
 
 // Keys lists an owner's keys, newest first, revoked ones included.
-func (s *Store) Keys(_ context.Context, owner uuid.UUID) ([]account.Key, error) {
+func (s *Accounts) Keys(_ context.Context, owner uuid.UUID) ([]account.Key, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []account.Key{}
@@ -142,7 +142,7 @@ func (s *Store) Keys(_ context.Context, owner uuid.UUID) ([]account.Key, error) 
 }
 
 // RevokeKey is idempotent: the first time of revocation stays. Errors: errs.NotFound.
-func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error {
+func (s *Accounts) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, err := s.heldKey(owner, id)
@@ -160,7 +160,7 @@ func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time
 }
 
 // heldKey returns a key of owner or of one of its seats. The lock is held.
-func (s *Store) heldKey(owner, id uuid.UUID) (account.Key, error) {
+func (s *core) heldKey(owner, id uuid.UUID) (account.Key, error) {
 	k, ok := s.keys[id]
 	if !ok || k.OwnerID != owner && s.users[k.OwnerID].ParentID != owner {
 		return account.Key{}, errs.New(errs.NotFound, "no such key")
@@ -169,7 +169,7 @@ func (s *Store) heldKey(owner, id uuid.UUID) (account.Key, error) {
 }
 
 // RotateKey implements account.KeyStore.
-func (s *Store) RotateKey(ctx context.Context, owner, id uuid.UUID, ends time.Time, next account.Key) error {
+func (s *Accounts) RotateKey(ctx context.Context, owner, id uuid.UUID, ends time.Time, next account.Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, err := s.heldKey(owner, id)
@@ -191,7 +191,7 @@ func (s *Store) RotateKey(ctx context.Context, owner, id uuid.UUID, ends time.Ti
 }
 
 // NamesOrigin implements account.KeyStore.
-func (s *Store) NamesOrigin(_ context.Context, patterns []string, now time.Time) (bool, error) {
+func (s *Accounts) NamesOrigin(_ context.Context, patterns []string, now time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.keys {

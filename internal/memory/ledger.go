@@ -19,7 +19,7 @@ import (
 )
 
 // ledgerState is the money of a [Store]. The zero value is not usable: see newLedgerState. Guarded
-// by Store.mu.
+// by core.mu.
 type ledgerState struct {
 	offsets      map[stream.Partition]int64
 	billed       map[ledger.Key]struct{}
@@ -197,10 +197,10 @@ func advertiserOf(a ledger.Account) (uuid.UUID, bool) {
 
 // InTx runs fn under the store's mutex and keeps its effects when it returns nil; an error discards
 // them. fn must not call the store itself, only its [ledger.Tx].
-func (s *Store) InTx(_ context.Context, fn func(ledger.Tx) error) error {
+func (s *Ledger) InTx(_ context.Context, fn func(ledger.Tx) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tx := &batchTx{store: s}
+	tx := &batchTx{store: s.core}
 	if err := fn(tx); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (s *Store) InTx(_ context.Context, fn func(ledger.Tx) error) error {
 
 // Offsets returns the start of each partition's next batch. Partitions that were never applied are
 // absent.
-func (s *Store) Offsets(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
+func (s *Ledger) Offsets(_ context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	offsets := make(map[stream.Partition]int64, len(partitions))
@@ -224,11 +224,11 @@ func (s *Store) Offsets(_ context.Context, partitions []stream.Partition) (map[s
 
 // AdvertiserBalance returns an advertiser's cash: positive when deposited, negative when owed, 0
 // when it never moved.
-func (s *Store) AdvertiserBalance(_ context.Context, id uuid.UUID) (money.Micros, error) {
+func (s *Ledger) AdvertiserBalance(_ context.Context, id uuid.UUID) (money.Micros, error) {
 	return money.Micros(s.balance(ledger.AdvertiserCash(id), ledger.USD)), nil
 }
 
-func (s *Store) balance(account ledger.Account, asset ledger.Asset) int64 {
+func (s *core) balance(account ledger.Account, asset ledger.Asset) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ledger.balances[side{account, asset}]
@@ -237,7 +237,7 @@ func (s *Store) balance(account ledger.Account, asset ledger.Asset) int64 {
 // batchTx collects the effects of one batch; the store's mutex is held as long as it lives. Reads
 // return the committed state, as users of [ledger.Tx] never read their own writes.
 type batchTx struct {
-	store    *Store
+	store    *core
 	claimed  map[stream.Range]bool // true once Write stored its outcomes
 	marked   []ledger.Key
 	invalid  map[uuid.UUID]bool // ledger.Books.Invalid
@@ -353,7 +353,7 @@ func (b *batchTx) Books(_ context.Context, need ledger.Need) (ledger.Books, erro
 	return books, nil
 }
 
-func (s *Store) book(k *stored, days []day.Day) *ledger.CampaignBook {
+func (s *core) book(k *stored, days []day.Day) *ledger.CampaignBook {
 	payer := s.users[cmp.Or(s.users[k.AdvertiserID].ParentID, k.AdvertiserID)]
 	book := &ledger.CampaignBook{
 		AdvertiserID: k.AdvertiserID, DeveloperID: payer.DeveloperID,

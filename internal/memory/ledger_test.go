@@ -21,12 +21,12 @@ func TestLedgerConformance(t *testing.T) {
 	storetest.RunLedger(t, func(*testing.T) storetest.Ledger {
 		s := New(time.Now)
 		return storetest.Ledger{
-			Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
-			Rooms: func(o reserve.RoomOptions) storetest.RoomReader { return s.RoomReader(o) },
+			Stores: storesOf(s), Settler: s.Ledger, Archive: s.Archive, Accounts: s.Ledger,
+			Rooms: func(o reserve.RoomOptions) storetest.RoomReader { return s.Campaigns.RoomReader(o) },
 			Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
-				return storetest.Pay(ctx, s, id, amount)
+				return storetest.Pay(ctx, s.Payments, id, amount)
 			},
-			Deposits: s,
+			Deposits: storetest.Deposits{Store: s.Payments, Statements: s.Ledger},
 			Dead: func(context.Context) (dead []ledger.DeadLetter, err error) {
 				err = s.locked(func(l *ledgerState) {
 					for _, d := range l.dead {
@@ -38,13 +38,13 @@ func TestLedgerConformance(t *testing.T) {
 			},
 			Corrupt: s.corruptions(),
 			Join: func(ctx context.Context, account, of uuid.UUID) error {
-				return s.SetFamilies(ctx, map[uuid.UUID]family.Member{account: {Family: of}})
+				return s.Families.SetFamilies(ctx, map[uuid.UUID]family.Member{account: {Family: of}})
 			},
 		}
 	})
 }
 
-func (s *Store) locked(fn func(*ledgerState)) error {
+func (s *core) locked(fn func(*ledgerState)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fn(&s.ledger)
@@ -52,7 +52,7 @@ func (s *Store) locked(fn func(*ledgerState)) error {
 }
 
 // corruptions damages the state behind the store's back, one way per check.
-func (s *Store) corruptions() map[string]func(context.Context) error {
+func (s *core) corruptions() map[string]func(context.Context) error {
 	damages := map[string]func(l *ledgerState){
 		ledger.CheckSumUSD:    func(l *ledgerState) { entryOf(l, ledger.KindCharge).Amount += 5 },
 		ledger.CheckSumCredit: func(l *ledgerState) { entryOf(l, ledger.KindMint).Amount += 5 },

@@ -15,7 +15,7 @@ import (
 )
 
 // DeadLetters lists undecodable records, oldest first.
-func (s *Store) DeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error) {
+func (s *Letters) DeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []ledger.StoredDeadLetter{}
@@ -39,7 +39,7 @@ func (s *Store) DeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledg
 
 // StartReplay records that a dead letter is about to be sent again. Errors: errs.NotFound;
 // errs.Conflict when it was sent before, or may have been, unless again is set.
-func (s *Store) StartReplay(
+func (s *Letters) StartReplay(
 	ctx context.Context, p stream.Partition, offset int64, by string, again bool,
 ) (ledger.StoredDeadLetter, error) {
 	s.mu.Lock()
@@ -76,7 +76,7 @@ func (s *Store) StartReplay(
 }
 
 // EndReplay records that the log has the letter.
-func (s *Store) EndReplay(_ context.Context, p stream.Partition, offset int64) error {
+func (s *Letters) EndReplay(_ context.Context, p stream.Partition, offset int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.ledger.dead[deadKey{p, offset}]; l != nil && !l.StartedAt.IsZero() {

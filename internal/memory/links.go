@@ -8,10 +8,10 @@ import (
 	"adnet/internal/errs"
 )
 
-var _ account.LinkStore = (*Store)(nil)
+var _ account.LinkStore = (*Logins)(nil)
 
 // CreateLink implements account.LinkStore.
-func (s *Store) CreateLink(_ context.Context, l account.Link) (bool, error) {
+func (s *Logins) CreateLink(_ context.Context, l account.Link) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.CreatedAt, l.ExpiresAt = asStored(l.CreatedAt), asStored(l.ExpiresAt)
@@ -32,13 +32,13 @@ func (s *Store) CreateLink(_ context.Context, l account.Link) (bool, error) {
 }
 
 // Link implements account.LinkStore.
-func (s *Store) Link(_ context.Context, hash [32]byte, now time.Time) (account.Link, error) {
+func (s *Logins) Link(_ context.Context, hash [32]byte, now time.Time) (account.Link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.heldLink(hash, now)
 }
 
-func (s *Store) heldLink(hash [32]byte, now time.Time) (account.Link, error) {
+func (s *core) heldLink(hash [32]byte, now time.Time) (account.Link, error) {
 	l, ok := s.links[hash]
 	if !ok || !l.ExpiresAt.After(now) {
 		return account.Link{}, errs.New(errs.NotFound, "no such link")
@@ -47,7 +47,7 @@ func (s *Store) heldLink(hash [32]byte, now time.Time) (account.Link, error) {
 }
 
 // TakeLink implements account.LinkStore.
-func (s *Store) TakeLink(_ context.Context, hash [32]byte, now time.Time) (account.Link, error) {
+func (s *Logins) TakeLink(_ context.Context, hash [32]byte, now time.Time) (account.Link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, err := s.heldLink(hash, now)

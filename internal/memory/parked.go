@@ -24,7 +24,7 @@ func (d *depositState) eventParked(n ledger.Notice) *ledger.Parked {
 
 // Park stores an event that an operator must decide; storing the same event again changes nothing.
 // Rows are bounded: see [ledger.ParkedRoom].
-func (s *Store) Park(_ context.Context, p ledger.Parked) error {
+func (s *Payments) Park(_ context.Context, p ledger.Parked) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, err := uuid.NewV7()
@@ -64,7 +64,7 @@ func (s *Store) Park(_ context.Context, p ledger.Parked) error {
 }
 
 // Parked lists parked events, newest first.
-func (s *Store) Parked(_ context.Context, q ledger.ParkedQuery) ([]ledger.Parked, error) {
+func (s *Payments) Parked(_ context.Context, q ledger.ParkedQuery) ([]ledger.Parked, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.DeleteFunc(slices.Clone(s.payments.parked), func(p ledger.Parked) bool {
@@ -80,7 +80,7 @@ func (s *Store) Parked(_ context.Context, q ledger.ParkedQuery) ([]ledger.Parked
 // DecideParked carries out an operator's decision, once: a repeat changes nothing and returns the
 // same. Errors: errs.NotFound without such an event or account, errs.Conflict after another
 // decision or for a closed account, errs.InvalidRequest.
-func (s *Store) DecideParked(ctx context.Context, v ledger.ParkedVerdict) (ledger.Parked, error) {
+func (s *Payments) DecideParked(ctx context.Context, v ledger.ParkedVerdict) (ledger.Parked, error) {
 	v.At = asStored(v.At)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +118,7 @@ func (s *Store) DecideParked(ctx context.Context, v ledger.ParkedVerdict) (ledge
 }
 
 // mayDecide checks the account that a decision names.
-func (s *Store) mayDecide(v ledger.ParkedVerdict) error {
+func (s *core) mayDecide(v ledger.ParkedVerdict) error {
 	if v.Decision == ledger.ParkedDismissed {
 		return nil
 	}

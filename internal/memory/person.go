@@ -9,13 +9,10 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
-	"adnet/internal/person"
 )
 
-var _ person.Store = (*Store)(nil)
-
-// Forget implements person.Store.
-func (s *Store) Forget(_ context.Context, id uuid.UUID) error {
+// Forget implements person.Accounts.
+func (s *Accounts) Forget(_ context.Context, id uuid.UUID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u, err := s.heldUser(id)

@@ -19,7 +19,7 @@ import (
 )
 
 // publisherState holds the publishers' counts, their caps and their quarantine. Guarded by
-// Store.mu.
+// core.mu.
 type publisherState struct {
 	days    map[publisherDay]traffic.PublisherDay
 	caps    []ledger.MintCap // oldest first; the newest of a publisher counts
@@ -98,7 +98,7 @@ func (b *batchTx) Recorded(_ context.Context, of ledger.EventType, auctions []uu
 
 // PublisherDays lists the days since (included) of the publishers that have one on last, and of
 // their families' other publishers, by family, developer and day.
-func (s *Store) PublisherDays(_ context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
+func (s *Publishers) PublisherDays(_ context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	active, owner := make(map[uuid.UUID]bool), s.familyOwners()
@@ -128,7 +128,7 @@ func byFamily(a, b traffic.PublisherDay) int {
 
 // FamilyOwners maps the developer ids of accounts to that of their family's oldest account, unless
 // it is their own.
-func (s *Store) FamilyOwners(context.Context) (map[uuid.UUID]uuid.UUID, error) {
+func (s *Publishers) FamilyOwners(context.Context) (map[uuid.UUID]uuid.UUID, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.familyOwners(), nil
@@ -136,7 +136,7 @@ func (s *Store) FamilyOwners(context.Context) (map[uuid.UUID]uuid.UUID, error) {
 
 // familyOwners maps the developer ids of accounts to that of their family's oldest account, unless
 // it is their own. The store's mutex is held.
-func (s *Store) familyOwners() map[uuid.UUID]uuid.UUID {
+func (s *core) familyOwners() map[uuid.UUID]uuid.UUID {
 	owners := make(map[uuid.UUID]uuid.UUID)
 	for developer := range s.publishers {
 		if owner := s.familyOwner(developer); owner != developer {
@@ -148,7 +148,7 @@ func (s *Store) familyOwners() map[uuid.UUID]uuid.UUID {
 
 // familyOwner returns the developer id of the oldest account of a publisher's family. The store's
 // mutex is held.
-func (s *Store) familyOwner(developer uuid.UUID) uuid.UUID {
+func (s *core) familyOwner(developer uuid.UUID) uuid.UUID {
 	if oldest, known := s.users[s.publisherFamily(developer)]; known {
 		return oldest.DeveloperID
 	}
@@ -157,7 +157,7 @@ func (s *Store) familyOwner(developer uuid.UUID) uuid.UUID {
 
 // seatOwner returns the developer id of a seat's owner; zero for any other publisher. The store's
 // mutex is held.
-func (s *Store) seatOwner(developer uuid.UUID) uuid.UUID {
+func (s *core) seatOwner(developer uuid.UUID) uuid.UUID {
 	if owner := s.users[s.publishers[developer]].DeveloperID; owner != developer {
 		return owner
 	}
@@ -165,13 +165,13 @@ func (s *Store) seatOwner(developer uuid.UUID) uuid.UUID {
 }
 
 // familyOf returns the family of an account. The store's mutex is held.
-func (s *Store) familyOf(account uuid.UUID) uuid.UUID {
+func (s *core) familyOf(account uuid.UUID) uuid.UUID {
 	return family.Of(s.families.members, account).Family
 }
 
 // ReaderSums lists the sums of the days from since to last of the publishers of families with at
 // least so many impressions, by family and developer. Those that a person approved are not listed.
-func (s *Store) ReaderSums(
+func (s *Publishers) ReaderSums(
 	_ context.Context, since, last day.Day, impressions int64,
 ) ([]traffic.PublisherDay, error) {
 	s.mu.Lock()
@@ -207,13 +207,13 @@ func (s *Store) ReaderSums(
 }
 
 // OpenQuarantine opens a case; false when the publisher has an open one, or the case exists.
-func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error) {
+func (s *Publishers) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.openCase(ctx, c)
 }
 
-func (s *Store) openCase(ctx context.Context, c ledger.Quarantine) (bool, error) {
+func (s *core) openCase(ctx context.Context, c ledger.Quarantine) (bool, error) {
 	p := &s.ledger.publishers
 	exists := slices.ContainsFunc(p.cases, func(o *ledger.Quarantine) bool { return o.ID == c.ID })
 	if exists || p.open(c.DeveloperID, c.Evidence.Campaign) != nil {
@@ -230,7 +230,7 @@ func (s *Store) openCase(ctx context.Context, c ledger.Quarantine) (bool, error)
 }
 
 // Quarantines lists cases, newest first.
-func (s *Store) Quarantines(_ context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error) {
+func (s *Publishers) Quarantines(_ context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []*ledger.Quarantine
@@ -251,7 +251,7 @@ func (s *Store) Quarantines(_ context.Context, q ledger.QuarantineQuery) ([]ledg
 }
 
 // quarantine returns a case with its sums. The store's mutex is held.
-func (s *Store) quarantine(c *ledger.Quarantine) ledger.Quarantine {
+func (s *core) quarantine(c *ledger.Quarantine) ledger.Quarantine {
 	out, account := *c, ledger.HeldCredits(c.ID)
 	for i := range s.ledger.transactions {
 		for _, e := range s.ledger.transactions[i].Entries {
@@ -271,7 +271,7 @@ func (s *Store) quarantine(c *ledger.Quarantine) ledger.Quarantine {
 // EndQuarantine carries out a decision at once: see [ledger.EndQuarantine]. A repeated decision
 // returns the same case and writes nothing. Errors: errs.NotFound, errs.Conflict after the other
 // decision.
-func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error) {
+func (s *Publishers) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &s.ledger.publishers
@@ -300,7 +300,7 @@ func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (
 }
 
 // quarantineBooks sums the charges of a case by campaign and day. The store's mutex is held.
-func (s *Store) quarantineBooks(id uuid.UUID) (b ledger.QuarantineBooks) {
+func (s *core) quarantineBooks(id uuid.UUID) (b ledger.QuarantineBooks) {
 	for _, charge := range s.ledger.publishers.charges {
 		k := s.campaigns[charge.CampaignID]
 		if charge.Case != id || k == nil {
@@ -329,7 +329,7 @@ func (s *Store) quarantineBooks(id uuid.UUID) (b ledger.QuarantineBooks) {
 
 // takeBack names the rows that a transaction of a case reverses, and reopens the budgets. The
 // store's mutex is held.
-func (s *Store) takeBack(id uuid.UUID, t *ledger.Transaction) {
+func (s *core) takeBack(id uuid.UUID, t *ledger.Transaction) {
 	p := &s.ledger.publishers
 	name := func(reverses uuid.UUID, amount int64) {
 		at := slices.IndexFunc(
@@ -358,7 +358,7 @@ func (s *Store) takeBack(id uuid.UUID, t *ledger.Transaction) {
 }
 
 // Reversals lists the rows that a transaction reverses.
-func (s *Store) Reversals(_ context.Context, transaction uuid.UUID) (list []ledger.Reversal, err error) {
+func (s *Publishers) Reversals(_ context.Context, transaction uuid.UUID) (list []ledger.Reversal, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.ledger.publishers.taken {
@@ -372,7 +372,7 @@ func (s *Store) Reversals(_ context.Context, transaction uuid.UUID) (list []ledg
 
 // SetMintCap sets a publisher's own daily mint cap; a nil Cap returns to the installation's. Every
 // change is stored.
-func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
+func (s *Publishers) SetMintCap(ctx context.Context, c ledger.MintCap) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var before *int64

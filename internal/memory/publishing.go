@@ -9,10 +9,10 @@ import (
 	"adnet/internal/auditlog"
 )
 
-var _ account.PublishingStore = (*Store)(nil)
+var _ account.PublishingStore = (*Accounts)(nil)
 
 // Publishing implements account.PublishingStore.
-func (s *Store) Publishing(_ context.Context, user uuid.UUID) (account.Publishing, error) {
+func (s *Accounts) Publishing(_ context.Context, user uuid.UUID) (account.Publishing, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, err := s.heldUser(user)
@@ -20,7 +20,7 @@ func (s *Store) Publishing(_ context.Context, user uuid.UUID) (account.Publishin
 }
 
 // PutPublishing implements account.PublishingStore.
-func (s *Store) PutPublishing(ctx context.Context, user uuid.UUID, p account.Publishing) error {
+func (s *Accounts) PutPublishing(ctx context.Context, user uuid.UUID, p account.Publishing) error {
 	if err := p.Check(); err != nil {
 		return err
 	}

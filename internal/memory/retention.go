@@ -14,7 +14,7 @@ import (
 
 // Retain removes unneeded data, like the database. With dry nothing changes and the result counts
 // the rows that would be removed.
-func (s *Store) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.Removed, error) {
+func (s *Retention) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (ledger.Removed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := &s.ledger

@@ -17,12 +17,14 @@ import (
 
 // RoomReader reads the remaining budgets of campaigns.
 type RoomReader struct {
-	store *Store
+	store *core
 	opts  reserve.RoomOptions
 }
 
 // RoomReader returns a reader of rooms under the options.
-func (s *Store) RoomReader(opts reserve.RoomOptions) *RoomReader { return &RoomReader{s, opts} }
+func (s *Campaigns) RoomReader(opts reserve.RoomOptions) *RoomReader {
+	return &RoomReader{s.core, opts}
+}
 
 // Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0,
 // and otherwise those changed since the call that returned cursor as next.
@@ -79,7 +81,7 @@ type unprovenFamily struct {
 	charged, reviewed bool
 }
 
-func (s *Store) unprovenFamilies() map[uuid.UUID]unprovenFamily {
+func (s *core) unprovenFamilies() map[uuid.UUID]unprovenFamily {
 	of := map[uuid.UUID]unprovenFamily{}
 	for id, k := range s.campaigns {
 		family := s.familyOf(k.AdvertiserID)

@@ -13,7 +13,7 @@ import (
 )
 
 // Movements searches the ledger; see [ledger.Search].
-func (s *Store) Movements(_ context.Context, q ledger.Search) ([]ledger.Found, error) {
+func (s *Ledger) Movements(_ context.Context, q ledger.Search) ([]ledger.Found, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := []ledger.Found{}
@@ -56,7 +56,7 @@ func comparePlaces(a, b ledger.Place) int {
 }
 
 // Heads lists the ends of the chains; see [ledger.HeadQuery].
-func (s *Store) Heads(_ context.Context, q ledger.HeadQuery) ([]ledger.SideHead, error) {
+func (s *Ledger) Heads(_ context.Context, q ledger.HeadQuery) ([]ledger.SideHead, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := []ledger.SideHead{}
@@ -71,7 +71,7 @@ func (s *Store) Heads(_ context.Context, q ledger.HeadQuery) ([]ledger.SideHead,
 }
 
 // Verifications lists the newest runs, newest first.
-func (s *Store) Verifications(_ context.Context, limit int) ([]ledger.Verification, error) {
+func (s *Ledger) Verifications(_ context.Context, limit int) ([]ledger.Verification, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.Clone(s.verifications)
@@ -79,7 +79,7 @@ func (s *Store) Verifications(_ context.Context, limit int) ([]ledger.Verificati
 	return list[:min(max(limit, 1), len(list))], nil
 }
 
-func (s *Store) newestVerification() ledger.Verification {
+func (s *core) newestVerification() ledger.Verification {
 	if len(s.verifications) == 0 {
 		return ledger.Verification{}
 	}
@@ -88,7 +88,7 @@ func (s *Store) newestVerification() ledger.Verification {
 
 // AskVerification requests a run from the consumers; if one is waiting or running, it returns that
 // one. Errors: errs.Conflict too soon after the last one.
-func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time) (ledger.Verification, error) {
+func (s *Ledger) AskVerification(ctx context.Context, by uuid.UUID, now time.Time) (ledger.Verification, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	newest := s.newestVerification()
@@ -106,7 +106,7 @@ func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time
 
 // BeginVerification takes the waiting run, or with nightly begins a new one; false if there is
 // nothing to do or another process runs one.
-func (s *Store) BeginVerification(_ context.Context, nightly bool, now time.Time) (ledger.Verification, bool, error) {
+func (s *Ledger) BeginVerification(_ context.Context, nightly bool, now time.Time) (ledger.Verification, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	newest := s.newestVerification()
@@ -124,7 +124,7 @@ func (s *Store) BeginVerification(_ context.Context, nightly bool, now time.Time
 }
 
 // EndVerification stores the findings of a run, once.
-func (s *Store) EndVerification(_ context.Context, v ledger.Verification) error {
+func (s *Ledger) EndVerification(_ context.Context, v ledger.Verification) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.verifications {

@@ -13,10 +13,10 @@ import (
 	"adnet/internal/errs"
 )
 
-var _ account.SessionStore = (*Store)(nil)
+var _ account.SessionStore = (*Logins)(nil)
 
 // CreateSession implements account.SessionStore.
-func (s *Store) CreateSession(_ context.Context, n account.Session) error {
+func (s *Logins) CreateSession(_ context.Context, n account.Session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.heldUser(n.UserID); err != nil {
@@ -34,7 +34,7 @@ func (s *Store) CreateSession(_ context.Context, n account.Session) error {
 }
 
 // Session implements account.SessionStore.
-func (s *Store) Session(_ context.Context, id uuid.UUID) (account.Session, error) {
+func (s *Logins) Session(_ context.Context, id uuid.UUID) (account.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, ok := s.sessions[id]
@@ -47,14 +47,14 @@ func (s *Store) Session(_ context.Context, id uuid.UUID) (account.Session, error
 func errNoSession() error { return errs.New(errs.NotFound, "no such session") }
 
 // Sessions implements account.SessionStore.
-func (s *Store) Sessions(_ context.Context, user uuid.UUID) ([]account.Session, error) {
+func (s *Logins) Sessions(_ context.Context, user uuid.UUID) ([]account.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sessionsOf(user), nil
 }
 
 // sessionsOf lists a user's sessions, newest first, and removes expired ones.
-func (s *Store) sessionsOf(user uuid.UUID) (all []account.Session) {
+func (s *core) sessionsOf(user uuid.UUID) (all []account.Session) {
 	for id, session := range s.sessions {
 		switch {
 		case session.UserID != user:
@@ -71,7 +71,7 @@ func (s *Store) sessionsOf(user uuid.UUID) (all []account.Session) {
 }
 
 // EndSession implements account.SessionStore.
-func (s *Store) EndSession(ctx context.Context, user, id uuid.UUID) error {
+func (s *Logins) EndSession(ctx context.Context, user, id uuid.UUID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found, ok := s.sessions[id]
@@ -86,7 +86,7 @@ func (s *Store) EndSession(ctx context.Context, user, id uuid.UUID) error {
 }
 
 // RenewLogins implements account.SessionStore.
-func (s *Store) RenewLogins(
+func (s *Logins) RenewLogins(
 	ctx context.Context, user, keep uuid.UUID, edit func(*account.User) error,
 ) (account.User, int, error) {
 	s.mu.Lock()
@@ -109,17 +109,17 @@ func (s *Store) RenewLogins(
 	return u, ended, s.record(ctx, auditlog.OfSessions(user, ended))
 }
 
-var _ account.FactorStore = (*Store)(nil)
+var _ account.FactorStore = (*Logins)(nil)
 
 // Factor implements account.FactorStore.
-func (s *Store) Factor(_ context.Context, user uuid.UUID) (account.Factor, error) {
+func (s *Logins) Factor(_ context.Context, user uuid.UUID) (account.Factor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.factors[user], nil
 }
 
 // UpdateFactor implements account.FactorStore.
-func (s *Store) UpdateFactor(ctx context.Context, user uuid.UUID, edit func(*account.Factor) error) error {
+func (s *Logins) UpdateFactor(ctx context.Context, user uuid.UUID, edit func(*account.Factor) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, err := s.heldUser(user); err != nil {
@@ -142,7 +142,7 @@ func (s *Store) UpdateFactor(ctx context.Context, user uuid.UUID, edit func(*acc
 }
 
 // StrengthenSession implements account.FactorStore.
-func (s *Store) StrengthenSession(_ context.Context, user, id uuid.UUID) error {
+func (s *Logins) StrengthenSession(_ context.Context, user, id uuid.UUID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if found, ok := s.sessions[id]; ok && found.UserID == user {

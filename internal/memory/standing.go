@@ -17,7 +17,7 @@ import (
 )
 
 // Voters lists all accounts with what their votes need, by id.
-func (s *Store) Voters(context.Context) (list []standing.Account, err error) {
+func (s *Campaigns) Voters(context.Context) (list []standing.Account, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, u := range s.users {
@@ -32,7 +32,7 @@ func (s *Store) Voters(context.Context) (list []standing.Account, err error) {
 
 // BackedCharges lists the sums of the charges that were received on the days from since to until,
 // by payer and publisher.
-func (s *Store) BackedCharges(_ context.Context, since, until day.Day) (list []standing.Charge, err error) {
+func (s *Campaigns) BackedCharges(_ context.Context, since, until day.Day) (list []standing.Charge, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	accounts := make(map[uuid.UUID]uuid.UUID, len(s.users))
@@ -62,7 +62,7 @@ func (s *Store) BackedCharges(_ context.Context, since, until day.Day) (list []s
 }
 
 // KeepStandings stores the standings of campaigns that did not change meanwhile.
-func (s *Store) KeepStandings(_ context.Context, changes []campaign.StandingChange) error {
+func (s *Campaigns) KeepStandings(_ context.Context, changes []campaign.StandingChange) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range changes {
@@ -83,7 +83,7 @@ func (s *Store) KeepStandings(_ context.Context, changes []campaign.StandingChan
 
 // KeepPublisherVotes replaces the votes of publishers. The keys are accounts; one that is missing
 // has no vote.
-func (s *Store) KeepPublisherVotes(_ context.Context, votes map[uuid.UUID]int64) error {
+func (s *Campaigns) KeepPublisherVotes(_ context.Context, votes map[uuid.UUID]int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.votes = map[uuid.UUID]int64{}
@@ -96,7 +96,7 @@ func (s *Store) KeepPublisherVotes(_ context.Context, votes map[uuid.UUID]int64)
 }
 
 // PublisherVotes returns the votes of publishers by developer id; a missing one has none.
-func (s *Store) PublisherVotes(context.Context) (map[uuid.UUID]int64, error) {
+func (s *Campaigns) PublisherVotes(context.Context) (map[uuid.UUID]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	votes := map[uuid.UUID]int64{}

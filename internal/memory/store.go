@@ -22,8 +22,8 @@ import (
 	"adnet/internal/ranking"
 )
 
-// Store is the in-memory store. It is safe for concurrent use.
-type Store struct {
+// core is the state that all stores share.
+type core struct {
 	now func() time.Time
 
 	mu      sync.Mutex // guards everything below
@@ -61,9 +61,9 @@ type Store struct {
 	verifications []ledger.Verification // oldest first
 }
 
-// New returns an empty store that reads the time from now.
-func New(now func() time.Time) *Store {
-	return &Store{
+// New returns empty stores that read the time from now.
+func New(now func() time.Time) *Stores {
+	return newStores(&core{
 		now:        now,
 		reports:    make(map[uuid.UUID]*keptReport),
 		users:      make(map[uuid.UUID]account.User),
@@ -85,11 +85,11 @@ func New(now func() time.Time) *Store {
 		unproven:   make(map[unprovenKey]int64),
 		families:   newFamilyState(),
 		goals:      make(map[uuid.UUID][]byte),
-	}
+	})
 }
 
 // clock returns the time in the precision of a database: UTC, microseconds.
-func (s *Store) clock() time.Time { return asStored(s.now()) }
+func (s *core) clock() time.Time { return asStored(s.now()) }
 
 // asStored converts a time to UTC and microseconds, like PostgreSQL; the zero time stays zero.
 func asStored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -20,15 +20,27 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Stores { return storesOf(New(time.Now)) })
 }
 
-func storesOf(s *Store) storetest.Stores {
-	return storetest.Stores{Users: s, Keys: s, Blocks: s, Publish: s, Campaigns: s, Changes: s, Inside: inside{s}}
+func storesOf(s *Stores) storetest.Stores {
+	return storetest.Stores{
+		Users: s.Accounts, Keys: s.Accounts, Blocks: s.Accounts, Publish: s.Accounts, Logins: s.Logins,
+		Campaigns: s.Campaigns, Changes: s.Campaigns, Goals: s.Campaigns, Standings: s.Campaigns, Books: s.Ledger,
+		Payments: s.Payments, Publishers: s.Publishers, Audit: s.Audit, AdReports: s.AdReports, Unproven: s.Traffic,
+		Journal: s.Journal, Retention: s.Retention, Inside: inside{s},
+	}
+}
+
+func personsOf(s *Stores) storetest.Persons {
+	return storetest.Persons{
+		Accounts: s.Accounts, Logins: s.Logins, Store: s.Campaigns, Books: s.Ledger, Audit: s.Audit,
+		Payments: s.Payments,
+	}
 }
 
 // inside shows the suite state of a store beyond its interfaces.
-type inside struct{ s *Store }
+type inside struct{ s *Stores }
 
 func (i inside) HighestBids(ctx context.Context) ([]ledger.HighestBid, error) {
-	return i.s.HighestBids(ctx)
+	return i.s.Campaigns.HighestBids(ctx)
 }
 
 func (i inside) Inactive(_ context.Context, id uuid.UUID) ([]ledger.Interval, error) {

@@ -19,7 +19,7 @@ type unprovenKey struct {
 
 // AddUnproven adds to the counts of each campaign, reason and minute, and drops those more than
 // [traffic.UnprovenDays] before the newest.
-func (s *Store) AddUnproven(_ context.Context, counts []traffic.Unproven) error {
+func (s *Traffic) AddUnproven(_ context.Context, counts []traffic.Unproven) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	newest := day.Minute(0)
@@ -35,7 +35,7 @@ func (s *Store) AddUnproven(_ context.Context, counts []traffic.Unproven) error 
 
 // UnreadClicks sums the counts of conversions whose click id cannot be read by day: of a campaign,
 // of all campaigns of an advertiser, or of all for zero ids.
-func (s *Store) UnreadClicks(
+func (s *Traffic) UnreadClicks(
 	_ context.Context, advertiser, campaign uuid.UUID, since, until day.Day,
 ) (map[day.Day]int64, error) {
 	s.mu.Lock()
@@ -55,7 +55,7 @@ func (s *Store) UnreadClicks(
 }
 
 // Unproven sums the counts of a campaign by reason, from since to until, both included.
-func (s *Store) Unproven(_ context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error) {
+func (s *Traffic) Unproven(_ context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sums := make(map[string]int64)

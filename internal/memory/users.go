@@ -17,16 +17,16 @@ import (
 	"adnet/internal/family"
 )
 
-var _ account.UserStore = (*Store)(nil)
+var _ account.UserStore = (*Accounts)(nil)
 
 // CreateUser stores a new account; its e-mail is stored in lower case. Errors: errs.Conflict.
-func (s *Store) CreateUser(ctx context.Context, u account.User) error {
+func (s *Accounts) CreateUser(ctx context.Context, u account.User) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.createUser(ctx, u)
 }
 
-func (s *Store) createUser(ctx context.Context, u account.User) error {
+func (s *core) createUser(ctx context.Context, u account.User) error {
 	u.Email, u.CreatedAt = strings.ToLower(u.Email), asStored(u.CreatedAt)
 	if _, taken := s.byEmail[u.Email]; taken {
 		return errEmailTaken()
@@ -45,14 +45,14 @@ func (s *Store) createUser(ctx context.Context, u account.User) error {
 }
 
 // User finds an account by id. Errors: errs.NotFound.
-func (s *Store) User(_ context.Context, id uuid.UUID) (account.User, error) {
+func (s *Accounts) User(_ context.Context, id uuid.UUID) (account.User, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.heldUser(id)
 }
 
 // UserByEmail finds an account by e-mail in any case. Errors: errs.NotFound.
-func (s *Store) UserByEmail(_ context.Context, email string) (account.User, error) {
+func (s *Accounts) UserByEmail(_ context.Context, email string) (account.User, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.heldUser(s.byEmail[strings.ToLower(email)])
@@ -60,20 +60,20 @@ func (s *Store) UserByEmail(_ context.Context, email string) (account.User, erro
 
 // UpdateUser runs edit on a copy and stores the result, except for the ids and the time of
 // creation. Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and those of edit.
-func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
+func (s *Accounts) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.updateUser(ctx, account.Ruling{UserID: id, Edit: edit})
 }
 
 // RuleUser implements account.UserStore.
-func (s *Store) RuleUser(ctx context.Context, r account.Ruling) (account.User, error) {
+func (s *Accounts) RuleUser(ctx context.Context, r account.Ruling) (account.User, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.updateUser(ctx, r)
 }
 
-func (s *Store) updateUser(ctx context.Context, r account.Ruling) (account.User, error) {
+func (s *core) updateUser(ctx context.Context, r account.Ruling) (account.User, error) {
 	id := r.UserID
 	before, err := s.heldUser(id)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Store) updateUser(ctx context.Context, r account.Ruling) (account.User,
 }
 
 // sponsor returns the name of an advertiser in its ads.
-func (s *Store) sponsor(id uuid.UUID) account.Sponsor {
+func (s *core) sponsor(id uuid.UUID) account.Sponsor {
 	u := s.users[id]
 	if u.ParentID == uuid.Nil {
 		return u.Approved
@@ -118,7 +118,7 @@ func (s *Store) sponsor(id uuid.UUID) account.Sponsor {
 }
 
 // deliverable returns the campaigns of an account that may serve again.
-func (s *Store) deliverable(owner uuid.UUID) (list []*stored) {
+func (s *core) deliverable(owner uuid.UUID) (list []*stored) {
 	for _, k := range s.owned[owner] {
 		if k.Status != campaign.Archived {
 			list = append(list, k)
@@ -128,7 +128,7 @@ func (s *Store) deliverable(owner uuid.UUID) (list []*stored) {
 }
 
 // otherAdmin reports whether an administrator besides id can sign in.
-func (s *Store) otherAdmin(id uuid.UUID) bool {
+func (s *core) otherAdmin(id uuid.UUID) bool {
 	for _, u := range s.users {
 		if u.ID != id && u.IsAdmin() && !u.Disabled {
 			return true
@@ -139,7 +139,7 @@ func (s *Store) otherAdmin(id uuid.UUID) bool {
 
 // campaignsToHold returns the campaigns that stop or resume with the account's suspension: its own,
 // and those of seats whose keys do.
-func (s *Store) campaignsToHold(before, after *account.User) (list []*stored) {
+func (s *core) campaignsToHold(before, after *account.User) (list []*stored) {
 	if before.Disabled == after.Disabled {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (s *Store) campaignsToHold(before, after *account.User) (list []*stored) {
 	return list
 }
 
-func (s *Store) hold(list []*stored, on bool) {
+func (s *core) hold(list []*stored, on bool) {
 	at := s.clock()
 	for _, k := range list {
 		before, after := k.Clone(), k.Clone()
@@ -166,7 +166,7 @@ func (s *Store) hold(list []*stored, on bool) {
 }
 
 // Users implements account.UserStore.
-func (s *Store) Users(_ context.Context, f account.UserFilter) ([]account.User, int, error) {
+func (s *Accounts) Users(_ context.Context, f account.UserFilter) ([]account.User, int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := []account.User{}
@@ -185,7 +185,7 @@ func (s *Store) Users(_ context.Context, f account.UserFilter) ([]account.User, 
 }
 
 // heldUser finds an account; the caller holds s.mu.
-func (s *Store) heldUser(id uuid.UUID) (account.User, error) {
+func (s *core) heldUser(id uuid.UUID) (account.User, error) {
 	u, ok := s.users[id]
 	if !ok {
 		return account.User{}, errs.New(errs.NotFound, "no such account")
@@ -202,7 +202,7 @@ type userNetwork struct {
 }
 
 // NoteNetwork implements account.NetworkStore.
-func (s *Store) NoteNetwork(_ context.Context, user uuid.UUID, network string, at, forget time.Time) error {
+func (s *Logins) NoteNetwork(_ context.Context, user uuid.UUID, network string, at, forget time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for known, good := range s.networks {
@@ -215,7 +215,7 @@ func (s *Store) NoteNetwork(_ context.Context, user uuid.UUID, network string, a
 }
 
 // KnowsNetwork implements account.NetworkStore.
-func (s *Store) KnowsNetwork(_ context.Context, user uuid.UUID, network string, since time.Time) (bool, error) {
+func (s *Logins) KnowsNetwork(_ context.Context, user uuid.UUID, network string, since time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	good, known := s.networks[userNetwork{user, network}]

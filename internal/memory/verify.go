@@ -15,10 +15,10 @@ import (
 
 // Verify checks the promises that need only this store, under the names that the database's Verify
 // uses.
-func (s *Store) Verify(_ context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
+func (s *Ledger) Verify(_ context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := verification{s: s, l: &s.ledger, p: &s.payments}
+	a := verification{s: s.core, l: &s.ledger, p: &s.payments}
 	a.entries()
 	a.deposits()
 	a.verdicts()
@@ -35,7 +35,7 @@ func (s *Store) Verify(_ context.Context, o ledger.VerifyOptions) ([]ledger.Chec
 
 // verification is one run; the store's mutex is held.
 type verification struct {
-	s       *Store
+	s       *core
 	l       *ledgerState
 	p       *depositState
 	charged map[uuid.UUID]int64 // by campaign, from the entries

@@ -10,14 +10,14 @@ import (
 )
 
 // WeightState returns the state that nodes follow.
-func (s *Store) WeightState(context.Context) (ranking.State, error) {
+func (s *Weights) WeightState(context.Context) (ranking.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return ranking.StateOf(s.weights), nil
 }
 
 // WeightData returns an encoded version. Errors: errs.NotFound.
-func (s *Store) WeightData(_ context.Context, number int64) ([]byte, error) {
+func (s *Weights) WeightData(_ context.Context, number int64) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, v := range s.weights {
@@ -29,13 +29,13 @@ func (s *Store) WeightData(_ context.Context, number int64) ([]byte, error) {
 }
 
 // WeightVersions lists the newest versions, newest first, without their data.
-func (s *Store) WeightVersions(_ context.Context, limit int) ([]ranking.Version, error) {
+func (s *Weights) WeightVersions(_ context.Context, limit int) ([]ranking.Version, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.listWeights(limit), nil
 }
 
-func (s *Store) listWeights(limit int) (list []ranking.Version) {
+func (s *core) listWeights(limit int) (list []ranking.Version) {
 	for _, v := range slices.Backward(s.weights) {
 		if len(list) == limit {
 			break
@@ -47,7 +47,7 @@ func (s *Store) listWeights(limit int) (list []ranking.Version) {
 }
 
 // AddWeights stores a new version, refused at first; encode encodes it with its number.
-func (s *Store) AddWeights(
+func (s *Weights) AddWeights(
 	_ context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error),
 ) (int64, error) {
 	s.mu.Lock()
@@ -69,7 +69,7 @@ func (s *Store) AddWeights(
 }
 
 // MoveWeights applies the moves that decide returns for the existing versions, all or none.
-func (s *Store) MoveWeights(
+func (s *Weights) MoveWeights(
 	ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error),
 ) error {
 	s.mu.Lock()

@@ -52,7 +52,7 @@ func (c *AuditLog) Run(p cli.Process) error {
 		return err
 	}
 	defer store.Close()
-	entries, err := store.AuditLog(p.Ctx, q)
+	entries, err := store.Audit.AuditLog(p.Ctx, q)
 	if err != nil {
 		return err
 	}

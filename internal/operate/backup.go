@@ -125,9 +125,9 @@ func (c *Backup) Run(p cli.Process) (err error) {
 
 // watermark takes PostgreSQL's snapshot and copies ClickHouse while the archive is paused.
 func (c *Backup) watermark(
-	p cli.Process, store *postgres.Store, decided *clickhouse.Store, m *manifest,
+	p cli.Process, store *postgres.Stores, decided *clickhouse.Store, m *manifest,
 ) (snapshot *postgres.Snapshot, err error) {
-	hold, err := store.HoldArchive(p.Ctx, c.Wait)
+	hold, err := store.Archive.HoldArchive(p.Ctx, c.Wait)
 	if err != nil {
 		return nil, err
 	}
@@ -379,7 +379,7 @@ func (c *Restore) finish(p cli.Process, m manifest, decided *clickhouse.Store) e
 		if _, held := map[string]bool{"archive_hold": true, "schema_migration": true}[table]; held {
 			continue
 		}
-		n, err := store.CountRows(p.Ctx, table)
+		n, err := store.Retention.CountRows(p.Ctx, table)
 		if err != nil {
 			return err
 		}
@@ -395,14 +395,14 @@ func (c *Restore) finish(p cli.Process, m manifest, decided *clickhouse.Store) e
 	if err := refillRedis(p, refill{store: store, cache: cache, funds: c.Money, keys: c.TokenKeys}); err != nil {
 		return err
 	}
-	err = store.RecordAudit(p.Ctx,
+	err = store.Audit.RecordAudit(p.Ctx,
 		auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "restore", Changes: map[string]auditlog.Change{
 			"backup": {After: m.MadeAt.Format(time.RFC3339)},
 		}})
 	if err != nil {
 		return err
 	}
-	checks, err := promises(p.Ctx, promised{books: store, analytics: decided, prepaid: c.Money.Required()})
+	checks, err := promises(p.Ctx, promised{books: store.Ledger, analytics: decided, prepaid: c.Money.Required()})
 	if err != nil {
 		return err
 	}

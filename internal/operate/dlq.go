@@ -80,7 +80,7 @@ func (c *dlqList) Run(d *DLQ, p cli.Process) error {
 		return err
 	}
 	defer store.Close()
-	letters, err := store.DeadLetters(
+	letters, err := store.Letters.DeadLetters(
 		p.Ctx, ledger.DeadLetterQuery{Open: c.Open, Stream: c.Stream, Limit: c.Limit, Offset: c.Offset},
 	)
 	if err != nil {
@@ -158,7 +158,9 @@ func (c *dlqReplay) Run(d *DLQ, p cli.Process) error {
 	}()
 	sent, failed := 0, 0
 	for _, at := range targets {
-		err := deadletter.Replay(ctx, store, producer, deadletter.Sending{At: at, By: cli.Operator(), Again: c.Again})
+		err := deadletter.Replay(
+			ctx, store.Letters, producer, deadletter.Sending{At: at, By: cli.Operator(), Again: c.Again},
+		)
 		if err != nil {
 			failed++
 			fmt.Fprintf(p.Stdout, "%s/%d:%d  not replayed: %s\n", at.Stream, at.Number, at.First, cli.Sentence(err))
@@ -178,10 +180,10 @@ func (c *dlqReplay) Run(d *DLQ, p cli.Process) error {
 }
 
 // targets returns the position of each letter as a range of one offset.
-func (c *dlqReplay) targets(ctx context.Context, store *postgres.Store) (list []stream.Range, err error) {
+func (c *dlqReplay) targets(ctx context.Context, store *postgres.Stores) (list []stream.Range, err error) {
 	if c.All {
 		for offset := 0; ; offset += 1000 {
-			page, err := store.DeadLetters(ctx, ledger.DeadLetterQuery{Open: true, Limit: 1000, Offset: offset})
+			page, err := store.Letters.DeadLetters(ctx, ledger.DeadLetterQuery{Open: true, Limit: 1000, Offset: offset})
 			if err != nil {
 				return nil, err
 			}

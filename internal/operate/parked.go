@@ -60,7 +60,7 @@ func (c *parkedList) Run(d *Parked, p cli.Process) error {
 		return err
 	}
 	defer store.Close()
-	list, err := store.Parked(p.Ctx, ledger.ParkedQuery{Open: !c.All, Limit: c.Limit, Offset: c.Offset})
+	list, err := store.Payments.Parked(p.Ctx, ledger.ParkedQuery{Open: !c.All, Limit: c.Limit, Offset: c.Offset})
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (c *parkedMove) move(d *Parked, p cli.Process, decision ledger.ParkedDecisi
 		return err
 	}
 	defer store.Close()
-	owner, err := person.Find(p.Ctx, store, c.Account)
+	owner, err := person.Find(p.Ctx, store.Accounts, c.Account)
 	if err != nil {
 		return cli.Sentence(err)
 	}
@@ -167,13 +167,13 @@ func (c *parkedDismiss) Run(d *Parked, p cli.Process) error {
 	return decideParked(p, store, c.ID, ledger.ParkedVerdict{Decision: ledger.ParkedDismissed, Note: c.Reason})
 }
 
-func decideParked(p cli.Process, store *postgres.Store, id string, v ledger.ParkedVerdict) error {
+func decideParked(p cli.Process, store *postgres.Stores, id string, v ledger.ParkedVerdict) error {
 	var err error
 	if v.ID, err = uuid.Parse(id); err != nil {
 		return errors.New("the id of a parked event is a UUID, as listed by adnet parked list")
 	}
 	v.At = time.Now().UTC()
-	decided, err := store.DecideParked(p.Ctx, v)
+	decided, err := store.Payments.DecideParked(p.Ctx, v)
 	if err != nil {
 		return cli.Sentence(err)
 	}

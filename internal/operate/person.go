@@ -22,7 +22,7 @@ type Erasure struct {
 // EraseUser is `adnet user erase`: it prints the consequences, asks for confirmation, and erases
 // the account's owner.
 func EraseUser(p cli.Process, store person.Store, e Erasure) error {
-	u, err := person.Find(p.Ctx, store, e.Account)
+	u, err := person.Find(p.Ctx, store.Accounts, e.Account)
 	if err != nil {
 		return cli.Sentence(err)
 	}
@@ -78,7 +78,7 @@ func notEOF(err error) error {
 
 // ExportUser is `adnet user export`: it prints all data held about an account as JSON.
 func ExportUser(p cli.Process, store person.Store, who string) error {
-	u, err := person.Find(p.Ctx, store, who)
+	u, err := person.Find(p.Ctx, store.Accounts, who)
 	if err != nil {
 		return cli.Sentence(err)
 	}

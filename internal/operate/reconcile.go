@@ -63,7 +63,7 @@ type reconciling struct {
 	cli.Process
 	cfg         *Reconcile
 	first, last day.Day
-	store       *postgres.Store
+	store       *postgres.Stores
 	decided     *clickhouse.Store
 	cache       *redis.Client
 }
@@ -154,7 +154,7 @@ func (r *reconciling) campaigns() (line compared, err error) {
 	want := make(map[uuid.UUID]int64)
 	head := int64(0)
 	for {
-		page, next, err := r.store.ChangedCampaigns(r.Ctx, head, 1000)
+		page, next, err := r.store.Campaigns.ChangedCampaigns(r.Ctx, head, 1000)
 		if err != nil {
 			return line, err
 		}
@@ -189,7 +189,7 @@ func (r *reconciling) campaigns() (line compared, err error) {
 	got := make(map[uuid.UUID]int64, len(projected))
 	for i := range projected {
 		got[projected[i].ID] = projected[i].ConfigVersion
-		if full, err := r.store.Campaign(r.Ctx, projected[i].ID); err == nil &&
+		if full, err := r.store.Campaigns.Campaign(r.Ctx, projected[i].ID); err == nil &&
 			full.ConfigVersion == projected[i].ConfigVersion && !sameCampaign(&full, &projected[i]) {
 			line.differ("campaign %s: same version %d, other content", full.ID, full.ConfigVersion)
 		}
@@ -210,7 +210,7 @@ func (r *reconciling) campaigns() (line compared, err error) {
 
 func (r *reconciling) rooms() (line compared, err error) {
 	line.Name = lineRooms
-	want, _, err := r.store.RoomReader(reserve.RoomOptions{Prepaid: r.cfg.Money.Required()}).Rooms(r.Ctx, 0)
+	want, _, err := r.store.Campaigns.RoomReader(reserve.RoomOptions{Prepaid: r.cfg.Money.Required()}).Rooms(r.Ctx, 0)
 	if err != nil {
 		return line, err
 	}
@@ -243,7 +243,7 @@ func (r *reconciling) rooms() (line compared, err error) {
 
 func (r *reconciling) charges() (line compared, err error) {
 	line.Name = lineCharges
-	want, err := r.store.SpendBetween(r.Ctx, r.first, r.last)
+	want, err := r.store.Archive.SpendBetween(r.Ctx, r.first, r.last)
 	if err != nil {
 		return line, err
 	}
@@ -280,7 +280,7 @@ func differing(a, b map[uuid.UUID]money.Micros) (ids []uuid.UUID) {
 
 func (r *reconciling) totals() (line compared, err error) {
 	line.Name = lineTotals
-	checks, err := compareAnalytics(r.Ctx, promised{books: r.store, analytics: r.decided})
+	checks, err := compareAnalytics(r.Ctx, promised{books: r.store.Ledger, analytics: r.decided})
 	line.Compared = int64(len(checks))
 	for _, check := range checks {
 		if !check.OK() {
@@ -360,7 +360,7 @@ func (r *reconciling) fix(lines []compared) ([]compared, error) {
 	for name, what := range done {
 		changes[name] = auditlog.Change{Before: "differs", After: what}
 	}
-	if err := r.store.RecordAudit(
+	if err := r.store.Audit.RecordAudit(
 		r.Ctx, auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "reconcile", Changes: changes},
 	); err != nil {
 		return nil, err
@@ -379,7 +379,7 @@ func (r *reconciling) fix(lines []compared) ([]compared, error) {
 
 // fixDays rebuilds the differing days of the span while the archive is paused.
 func (r *reconciling) fixDays() (did, could string, err error) {
-	hold, err := r.store.HoldArchive(r.Ctx, r.cfg.Wait)
+	hold, err := r.store.Archive.HoldArchive(r.Ctx, r.cfg.Wait)
 	if err != nil {
 		return "", "", err
 	}
@@ -444,7 +444,7 @@ func (r *reconciling) damagedDays() (damaged map[day.Day]bool, rolled []day.Day,
 			rolled = append(rolled, d.Day)
 		}
 	}
-	want, err := r.store.SpendBetween(r.Ctx, r.first, r.last)
+	want, err := r.store.Archive.SpendBetween(r.Ctx, r.first, r.last)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -49,7 +49,7 @@ func (r *reconciling) refillRedis() error {
 }
 
 type refill struct {
-	store *postgres.Store
+	store *postgres.Stores
 	cache *redis.Client
 	funds backends.Money
 	keys  string // ADNET_TOKEN_KEYS
@@ -132,7 +132,7 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 			return "some events came from a topic that was deleted", nil
 		}
 	}
-	want, err := r.store.SpendBetween(r.Ctx, date, date)
+	want, err := r.store.Archive.SpendBetween(r.Ctx, date, date)
 	if err != nil {
 		return "", err
 	}
@@ -157,7 +157,7 @@ func (r *reconciling) judged(hold *postgres.Hold) (map[stream.Range]ledger.Outco
 		if p.Stream != ledger.EarlyStream {
 			continue
 		}
-		err := r.store.AppliedBelow(r.Ctx, p, archived, func(c ledger.AppliedRange) error {
+		err := r.store.Archive.AppliedBelow(r.Ctx, p, archived, func(c ledger.AppliedRange) error {
 			for i, o := range c.Outcomes {
 				at := c.First + int64(i)
 				if at < archived {
@@ -180,7 +180,7 @@ func (r *reconciling) rebuildPartition(
 ) (problem string, err error) {
 	outcomes := make(map[int64]ledger.Outcome)
 	from := int64(-1)
-	err = r.store.AppliedBelow(r.Ctx, span.Partition, span.Next, func(c ledger.AppliedRange) error {
+	err = r.store.Archive.AppliedBelow(r.Ctx, span.Partition, span.Next, func(c ledger.AppliedRange) error {
 		if from < 0 {
 			from = c.First
 		}
@@ -192,7 +192,7 @@ func (r *reconciling) rebuildPartition(
 	if err != nil || from < 0 {
 		return "", err
 	}
-	places, err := r.store.EarlyVerdicts(r.Ctx, span.Partition)
+	places, err := r.store.Archive.EarlyVerdicts(r.Ctx, span.Partition)
 	if err != nil {
 		return "", err
 	}

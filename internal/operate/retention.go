@@ -31,12 +31,12 @@ func (c *Retention) Run(p cli.Process) error {
 		return err
 	}
 	defer store.Close()
-	gone, err := store.Retain(ctx, cut, c.DryRun)
+	gone, err := store.Retention.Retain(ctx, cut, c.DryRun)
 	if err != nil {
 		return err
 	}
 	if !c.DryRun {
-		err := store.RecordAudit(ctx,
+		err := store.Audit.RecordAudit(ctx,
 			auditlog.Entry{TargetKind: auditlog.TargetStore, TargetID: "retention", Changes: map[string]auditlog.Change{
 				"horizon": {After: gone.Horizon.String()}, "marks": {After: -gone.Marks},
 				"records": {After: -gone.Records}, "dead_letters": {After: -gone.Dead},

@@ -51,7 +51,7 @@ func (c *Rollup) Run(p cli.Process) error {
 			return err
 		}
 		defer books.Close()
-		if err := books.RecordAudit(context.WithoutCancel(p.Ctx), auditlog.OfRollup(date, rows)); err != nil {
+		if err := books.Audit.RecordAudit(context.WithoutCancel(p.Ctx), auditlog.OfRollup(date, rows)); err != nil {
 			return err
 		}
 	}

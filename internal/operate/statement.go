@@ -37,7 +37,7 @@ func (c *Statement) Run(p cli.Process) error {
 	if err != nil {
 		return cli.Sentence(err)
 	}
-	statement, err := store.Statement(
+	statement, err := store.Ledger.Statement(
 		p.Ctx,
 		ledger.StatementQuery{Advertiser: owner.ID, Developer: owner.DeveloperID, Month: month, Now: time.Now().UTC()},
 	)
@@ -53,12 +53,12 @@ func (c *Statement) Run(p cli.Process) error {
 }
 
 // accountOf finds an account by its e-mail or id.
-func accountOf(ctx context.Context, store *postgres.Store, name string) (account.User, error) {
+func accountOf(ctx context.Context, store *postgres.Stores, name string) (account.User, error) {
 	if id, err := uuid.Parse(name); err == nil {
-		return store.User(ctx, id)
+		return store.Accounts.User(ctx, id)
 	}
 	if !strings.Contains(name, "@") {
 		return account.User{}, errors.New("--account takes an e-mail address or the id of an account")
 	}
-	return store.UserByEmail(ctx, strings.ToLower(name))
+	return store.Accounts.UserByEmail(ctx, strings.ToLower(name))
 }

@@ -36,9 +36,8 @@ func (c *Verify) Run(p cli.Process) error {
 		return err
 	}
 	defer backends.Close(p.Log, "ClickHouse", decided.Close)
-	checks, err := promises(
-		p.Ctx, promised{books: store, analytics: decided, prepaid: c.Money.Required(), wait: c.Wait},
-	)
+	stores := backends.All{Stores: backends.InPostgres(store), Analytics: decided}
+	checks, err := Promises(p.Ctx, &stores, c.Money, c.Wait)
 	if err != nil {
 		return err
 	}
@@ -52,7 +51,11 @@ func (c *Verify) Run(p cli.Process) error {
 type promised struct {
 	books interface {
 		Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
+	}
+	archive interface {
 		ArchivedTotals(ctx context.Context) (ledger.Totals, error)
+	}
+	campaigns interface {
 		HighestBids(ctx context.Context) ([]ledger.HighestBid, error)
 	}
 	analytics interface {
@@ -97,7 +100,7 @@ func promises(ctx context.Context, s promised) ([]ledger.Check, error) {
 }
 
 func compareAnalytics(ctx context.Context, s promised) ([]ledger.Check, error) {
-	archived, err := s.books.ArchivedTotals(ctx)
+	archived, err := s.archive.ArchivedTotals(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +140,7 @@ func compareBids(ctx context.Context, s promised) (ledger.Check, error) {
 	if err != nil {
 		return ledger.Check{}, err
 	}
-	bids, err := s.books.HighestBids(ctx)
+	bids, err := s.campaigns.HighestBids(ctx)
 	return ledger.CompareBids(charges, bids), err
 }
 
@@ -174,7 +177,10 @@ func printChecks(w io.Writer, checks []ledger.Check) bool {
 // Promises runs every check of `adnet verify` on open stores. wait is how long the analytics store
 // may take to follow the ledger before a difference counts. Errors: an unreadable store.
 func Promises(ctx context.Context, b *backends.All, funds backends.Money, wait time.Duration) ([]ledger.Check, error) {
-	return promises(ctx, promised{books: b.Books, analytics: b.Analytics, prepaid: funds.Required(), wait: wait})
+	return promises(ctx, promised{
+		books: b.Stores.Ledger, archive: b.Stores.Archive, campaigns: b.Stores.Campaigns, analytics: b.Analytics,
+		prepaid: funds.Required(), wait: wait,
+	})
 }
 
 // VerifyHandler serves the same checks at GET /internal/verify in in-memory mode.

@@ -55,7 +55,7 @@ func (h *hook) Read(context.Context, http.Header, []byte) (payment.Delivery, err
 }
 
 type world struct {
-	store    *memory.Store
+	store    *memory.Stores
 	provider *provider
 	hook     *hook
 	service  *payment.Service
@@ -70,7 +70,7 @@ func newWorld(t *testing.T, cfg payment.Config) *world {
 	}
 	var err error
 	w.service, err = payment.New(cfg, payment.Deps{
-		Store: w.store, Checkouts: []payment.Checkouts{w.provider},
+		Store: w.store.Payments, Checkouts: []payment.Checkouts{w.provider},
 		Webhooks: map[ledger.Provider]payment.Webhook{ledger.Stripe: w.hook},
 		Alarm:    w.logger(), BaseURL: func() string { return "https://ads.example" },
 		Now: func() time.Time { return now },
@@ -92,13 +92,13 @@ func (w *world) user(t *testing.T, role account.Role) account.User {
 	t.Helper()
 	u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Role: role, TokenVersion: 1, CreatedAt: now}
 	u.Email = u.ID.String() + "@example.com"
-	require.NoError(t, w.store.CreateUser(t.Context(), u))
+	require.NoError(t, w.store.Accounts.CreateUser(t.Context(), u))
 	return u
 }
 
 func (w *world) cash(t *testing.T, u account.User) money.Micros {
 	t.Helper()
-	cash, err := w.store.AdvertiserBalance(t.Context(), u.ID)
+	cash, err := w.store.Ledger.AdvertiserBalance(t.Context(), u.ID)
 	require.NoError(t, err)
 	return cash
 }
@@ -118,7 +118,7 @@ func TestOpenKeepsADeposit(t *testing.T) {
 		ReturnURL: "https://shop.example/back?deposit_id=" + id.String() + "&x=1",
 		CancelURL: "https://shop.example/back?cancelled=true&deposit_id=" + id.String() + "&x=1",
 	}}, w.provider.opened)
-	stored, err := w.store.Deposit(t.Context(), id)
+	stored, err := w.store.Payments.Deposit(t.Context(), id)
 	require.NoError(t, err)
 	require.Equal(t, opened.Deposit, stored)
 	require.Equal(t, "cs_"+id.String(), stored.CheckoutID)
@@ -161,10 +161,10 @@ func TestOpenRefuses(t *testing.T) {
 		payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: "http://localhost:3000/back"},
 	)
 	require.True(t, errs.Is(err, errs.UpstreamError))
-	_, err = w.store.Deposit(t.Context(), w.provider.opened[0].DepositID)
+	_, err = w.store.Payments.Deposit(t.Context(), w.provider.opened[0].DepositID)
 	require.True(t, errs.Is(err, errs.NotFound), "a checkout that nobody can open is no deposit")
 
-	none, err := payment.New(payment.Config{}, payment.Deps{Store: w.store, Now: time.Now})
+	none, err := payment.New(payment.Config{}, payment.Deps{Store: w.store.Payments, Now: time.Now})
 	require.NoError(t, err)
 	_, err = none.Open(t.Context(), u, payment.CheckoutRequest{Advertiser: u.ID, Amount: money.USD, ReturnURL: ""})
 	require.True(t, errs.Is(err, errs.Unavailable))
@@ -291,12 +291,15 @@ func TestReceive(t *testing.T) {
 func TestDemo(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	u := w.user(t, account.RoleAdvertiser)
-	demo := payment.NewDemo(w.store, func() string { return "http://localhost" }, func() time.Time { return now })
+	demo := payment.NewDemo(
+		w.store.Payments, func() string { return "http://localhost" }, func() time.Time { return now },
+	)
 	service, err := payment.New(
 		payment.Config{},
 		payment.Deps{
-			Store: w.store, Checkouts: []payment.Checkouts{demo}, BaseURL: func() string { return "http://localhost" },
-			Now: time.Now,
+			Store: w.store.Payments, Checkouts: []payment.Checkouts{demo},
+			BaseURL: func() string { return "http://localhost" },
+			Now:     time.Now,
 		},
 	)
 	require.NoError(t, err)
@@ -361,7 +364,7 @@ func TestProvidersAndCurrencies(t *testing.T) {
 	w := newWorld(t, payment.Config{})
 	var err error
 	w.service, err = payment.New(payment.Config{}, payment.Deps{
-		Store: w.store, Checkouts: []payment.Checkouts{w.provider, second{w.provider}},
+		Store: w.store.Payments, Checkouts: []payment.Checkouts{w.provider, second{w.provider}},
 		Webhooks: map[ledger.Provider]payment.Webhook{ledger.PayPal: w.hook},
 		Alarm:    w.logger(), BaseURL: func() string { return "https://ads.example" },
 		Now: func() time.Time { return now },

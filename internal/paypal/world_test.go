@@ -40,7 +40,7 @@ func (h *hook) Read(context.Context, http.Header, []byte) (payment.Delivery, err
 }
 
 type world struct {
-	store    *memory.Store
+	store    *memory.Stores
 	provider *other
 	hook     *hook
 	service  *payment.Service
@@ -57,7 +57,7 @@ func bothWorld(t *testing.T) (*world, *payPalServer) {
 	w, server := &world{store: memory.New(time.Now), provider: &other{}, hook: &hook{}}, newPayPalServer(t)
 	var err error
 	w.service, err = payment.New(payment.Config{}, payment.Deps{
-		Store: w.store, Checkouts: []payment.Checkouts{w.provider, server.client(t)},
+		Store: w.store.Payments, Checkouts: []payment.Checkouts{w.provider, server.client(t)},
 		Webhooks: map[ledger.Provider]payment.Webhook{ledger.PayPal: w.hook},
 		Alarm:    silence{},
 		BaseURL:  func() string { return "https://ads.example" }, Now: func() time.Time { return now },
@@ -70,13 +70,13 @@ func (w *world) user(t *testing.T, role account.Role) account.User {
 	t.Helper()
 	u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Role: role, TokenVersion: 1, CreatedAt: now}
 	u.Email = u.ID.String() + "@example.com"
-	require.NoError(t, w.store.CreateUser(t.Context(), u))
+	require.NoError(t, w.store.Accounts.CreateUser(t.Context(), u))
 	return u
 }
 
 func (w *world) cash(t *testing.T, u account.User) money.Micros {
 	t.Helper()
-	cash, err := w.store.AdvertiserBalance(t.Context(), u.ID)
+	cash, err := w.store.Ledger.AdvertiserBalance(t.Context(), u.ID)
 	require.NoError(t, err)
 	return cash
 }

@@ -91,24 +91,24 @@ type Line struct {
 // be missing.
 func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
 	h.Profile = Profile{IdentityOf(&u), u.Disabled, u.CreatedAt}
-	if h.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
+	if h.Balance, err = s.Ledger.AdvertiserBalance(ctx, u.ID); err != nil {
 		return h, err
 	}
-	if h.Blocks, err = s.Blocks(ctx, u.ID); err != nil {
+	if h.Blocks, err = s.Accounts.Blocks(ctx, u.ID); err != nil {
 		return h, err
 	}
-	if h.Asks, err = s.Publishing(ctx, u.ID); err != nil {
+	if h.Asks, err = s.Accounts.Publishing(ctx, u.ID); err != nil {
 		return h, err
 	}
-	if h.Decisions, err = statements(ctx, s, u.ID); err != nil {
+	if h.Decisions, err = statements(ctx, s.Audit, u.ID); err != nil {
 		return h, err
 	}
-	credits, err := s.CreditBalance(ctx, u.DeveloperID)
+	credits, err := s.Ledger.CreditBalance(ctx, u.DeveloperID)
 	if err != nil {
 		return h, err
 	}
 	h.Credits = Credits(credits)
-	keys, err := s.Keys(ctx, u.ID)
+	keys, err := s.Accounts.Keys(ctx, u.ID)
 	if err != nil {
 		return h, err
 	}
@@ -116,29 +116,23 @@ func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
 	for i, k := range keys {
 		h.Keys[i] = Key{k.ID, k.Kind, k.Name, k.Prefix, k.CampaignID, k.CreatedAt, k.RevokedAt}
 	}
-	if h.Campaigns, err = campaigns(ctx, s, u.ID); err != nil {
+	if h.Campaigns, err = campaigns(ctx, s.Campaigns, u.ID); err != nil {
 		return h, err
 	}
-	if h.Ledger, err = lines(ctx, s, u); err != nil {
+	if h.Ledger, err = lines(ctx, s.Ledger, u); err != nil {
 		return h, err
 	}
-	h.AuditLog, err = entries(ctx, s, u.ID)
+	h.AuditLog, err = entries(ctx, s.Audit, u.ID)
 	return h, err
 }
 
-func statements(ctx context.Context, s Store, owner uuid.UUID) (all []decision.Statement, err error) {
-	for {
-		some, total, err := s.Decisions(ctx, decision.Query{OwnerID: owner, Limit: page, Offset: len(all)})
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, some...); len(some) == 0 || len(all) >= total {
-			return all, nil
-		}
-	}
+func statements(ctx context.Context, s Audit, owner uuid.UUID) ([]decision.Statement, error) {
+	return all(func(offset int) ([]decision.Statement, int, error) {
+		return s.Decisions(ctx, decision.Query{OwnerID: owner, Limit: page, Offset: offset})
+	})
 }
 
-func lines(ctx context.Context, s Store, u account.User) (all []Line, err error) {
+func lines(ctx context.Context, s Ledger, u account.User) (all []Line, err error) {
 	q := ledger.HistoryQuery{Advertiser: u.ID, Developer: u.DeveloperID, Limit: page}
 	for {
 		some, err := s.History(ctx, q)
@@ -156,7 +150,7 @@ func lines(ctx context.Context, s Store, u account.User) (all []Line, err error)
 }
 
 // entries returns the changes of the account's property, and the account's changes elsewhere.
-func entries(ctx context.Context, s Store, id uuid.UUID) (all []auditlog.Entry, err error) {
+func entries(ctx context.Context, s Audit, id uuid.UUID) (all []auditlog.Entry, err error) {
 	for _, q := range []auditlog.Query{{OwnerID: id, Limit: page}, {ActorID: id, Limit: page}} {
 		own := q.OwnerID == id
 		for {

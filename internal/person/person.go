@@ -22,24 +22,44 @@ import (
 	"adnet/internal/money"
 )
 
-// Store is the store of all this data; both stores implement it.
-type Store interface {
+// Store is the stores of all this data.
+type Store struct {
+	Accounts  Accounts
+	Campaigns Campaigns
+	Ledger    Ledger
+	Audit     Audit
+}
+
+// Accounts is the store of accounts with their keys and settings.
+type Accounts interface {
 	account.UserStore
 	account.KeyStore
 	account.BlockStore
 	account.PublishingStore
-	Decisions(ctx context.Context, q decision.Query) ([]decision.Statement, int, error)
-	CreditBalance(ctx context.Context, developer uuid.UUID) (ledger.CreditBalance, error)
-	Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error)
-	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error)
-	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
-	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
-	AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
-	RecordAudit(ctx context.Context, e auditlog.Entry) error
 	// Forget removes the personal data of a disabled account whose e-mail is [account.ErasedEmail]:
 	// networks, sessions, names of keys, return addresses, and in the audit log names, networks and
 	// e-mails. It may run again.
 	Forget(ctx context.Context, id uuid.UUID) error
+}
+
+// Campaigns is the store of campaigns.
+type Campaigns interface {
+	Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error)
+	UpdateCampaign(ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error) (campaign.Campaign, error)
+}
+
+// Ledger reads an account's money.
+type Ledger interface {
+	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
+	CreditBalance(ctx context.Context, developer uuid.UUID) (ledger.CreditBalance, error)
+	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
+}
+
+// Audit is the store of the audit log and of decisions.
+type Audit interface {
+	AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
+	RecordAudit(ctx context.Context, e auditlog.Entry) error
+	Decisions(ctx context.Context, q decision.Query) ([]decision.Statement, int, error)
 }
 
 // page is the number of rows per read.
@@ -69,10 +89,10 @@ type Loss struct {
 
 // LossOf returns the current loss of an account.
 func LossOf(ctx context.Context, s Store, u account.User) (l Loss, err error) {
-	if l.Balance, err = s.AdvertiserBalance(ctx, u.ID); err != nil {
+	if l.Balance, err = s.Ledger.AdvertiserBalance(ctx, u.ID); err != nil {
 		return l, err
 	}
-	credits, err := s.CreditBalance(ctx, u.DeveloperID)
+	credits, err := s.Ledger.CreditBalance(ctx, u.DeveloperID)
 	l.Credits = max(0, credits.Spendable)
 	return l, err
 }
@@ -102,23 +122,23 @@ func Erase(ctx context.Context, s Store, u account.User, forfeit Loss, now time.
 			done.Balance, int64(done.Credits)).With("balance_usd", done.Balance).With("credits", done.Credits)
 	}
 	done.Again = u.Erased()
-	if done.Keys, err = revoke(ctx, s, u.ID, now); err != nil {
+	if done.Keys, err = revoke(ctx, s.Accounts, u.ID, now); err != nil {
 		return done, err
 	}
-	if done.Campaigns, err = archive(ctx, s, u.ID); err != nil {
+	if done.Campaigns, err = archive(ctx, s.Campaigns, u.ID); err != nil {
 		return done, err
 	}
 	if !done.Again {
-		if _, err = s.UpdateUser(ctx, u.ID, (*account.User).Erase); err != nil {
+		if _, err = s.Accounts.UpdateUser(ctx, u.ID, (*account.User).Erase); err != nil {
 			return done, err
 		}
 	}
 	// The account's own rows of the audit log had the e-mail until now, including the row of the
 	// change above.
-	if err := s.Forget(ctx, u.ID); err != nil || done.Again {
+	if err := s.Accounts.Forget(ctx, u.ID); err != nil || done.Again {
 		return done, err
 	}
-	return done, s.RecordAudit(ctx, auditlog.Entry{
+	return done, s.Audit.RecordAudit(ctx, auditlog.Entry{
 		TargetKind: auditlog.TargetUser, TargetID: u.ID.String(), OwnerID: u.ID,
 		Changes: map[string]auditlog.Change{"erased": {Before: false, After: true}},
 	})
@@ -140,7 +160,7 @@ func revoke(ctx context.Context, s account.KeyStore, owner uuid.UUID, now time.T
 
 // archive stops every campaign for good and removes its name. Texts and links of ads stay: receipts
 // and explanations of past ads need them.
-func archive(ctx context.Context, s Store, advertiser uuid.UUID) (n int, err error) {
+func archive(ctx context.Context, s Campaigns, advertiser uuid.UUID) (n int, err error) {
 	list, err := campaigns(ctx, s, advertiser)
 	for i := range list {
 		stopped := list[i].Status == campaign.Archived
@@ -161,14 +181,21 @@ func archive(ctx context.Context, s Store, advertiser uuid.UUID) (n int, err err
 	return n, err
 }
 
-func campaigns(ctx context.Context, s Store, advertiser uuid.UUID) (all []campaign.Campaign, err error) {
+func campaigns(ctx context.Context, s Campaigns, advertiser uuid.UUID) ([]campaign.Campaign, error) {
+	return all(func(offset int) ([]campaign.Campaign, int, error) {
+		return s.Campaigns(ctx, campaign.Filter{AdvertiserID: advertiser, Limit: page, Offset: offset})
+	})
+}
+
+// all reads a list page by page. read returns the rows from an offset, and how many there are.
+func all[T any](read func(offset int) (some []T, total int, err error)) (list []T, err error) {
 	for {
-		some, total, err := s.Campaigns(ctx, campaign.Filter{AdvertiserID: advertiser, Limit: page, Offset: len(all)})
+		some, total, err := read(len(list))
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, some...); len(some) == 0 || len(all) >= total {
-			return all, nil
+		if list = append(list, some...); len(some) == 0 || len(list) >= total {
+			return list, nil
 		}
 	}
 }

@@ -116,7 +116,7 @@ func (b *batchTx) Hold(ctx context.Context, ids []int64) error {
 }
 
 // HeldActs counts the acts that wait for a decision.
-func (s *Store) HeldActs(ctx context.Context) (map[ledger.Acts]int64, error) {
+func (s *Publishers) HeldActs(ctx context.Context) (map[ledger.Acts]int64, error) {
 	rows, err := s.pool.Query(ctx, heldActsSQL)
 	if err != nil {
 		return nil, failure("count held acts", err)
@@ -133,7 +133,7 @@ func (s *Store) HeldActs(ctx context.Context) (map[ledger.Acts]int64, error) {
 
 // YoungPublishers maps the publishers with events within [traffic.ActDays] whose families are young
 // to the developer id of the family's oldest account.
-func (s *Store) YoungPublishers(ctx context.Context, now time.Time) (map[uuid.UUID]uuid.UUID, error) {
+func (s *Publishers) YoungPublishers(ctx context.Context, now time.Time) (map[uuid.UUID]uuid.UUID, error) {
 	since := now.AddDate(0, 0, -traffic.ActDays)
 	rows, err := s.pool.Query(ctx, youngPublishersSQL, since, int32(day.Of(now)-traffic.ActDays+1))
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Store) YoungPublishers(ctx context.Context, now time.Time) (map[uuid.UU
 }
 
 // PerActCampaigns returns the models of the campaigns that pay per click or conversion.
-func (s *Store) PerActCampaigns(ctx context.Context) (map[uuid.UUID]campaign.BillingModel, error) {
+func (s *Publishers) PerActCampaigns(ctx context.Context) (map[uuid.UUID]campaign.BillingModel, error) {
 	rows, err := s.pool.Query(ctx, perActSQL)
 	if err != nil {
 		return nil, failure("read campaigns that pay per act", err)
@@ -159,7 +159,7 @@ func (s *Store) PerActCampaigns(ctx context.Context) (map[uuid.UUID]campaign.Bil
 }
 
 // OpenActCases lists the publishers with open cases about acts, by campaign.
-func (s *Store) OpenActCases(ctx context.Context) (map[uuid.UUID][]uuid.UUID, error) {
+func (s *Publishers) OpenActCases(ctx context.Context) (map[uuid.UUID][]uuid.UUID, error) {
 	rows, err := s.pool.Query(ctx, openActCasesSQL)
 	if err != nil {
 		return nil, failure("list cases about acts", err)

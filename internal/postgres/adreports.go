@@ -65,10 +65,10 @@ UPDATE ad_report r SET outcome = $2, decided_by = $3, decided_at = $4, email = '
 	WHERE r.auction_id = w.auction_id RETURNING w.email`
 )
 
-var _ adreport.Store = (*Store)(nil)
+var _ adreport.Store = (*AdReports)(nil)
 
 // AddReport implements adreport.Store.
-func (s *Store) AddReport(ctx context.Context, r adreport.Report) (added bool, err error) {
+func (s *AdReports) AddReport(ctx context.Context, r adreport.Report) (added bool, err error) {
 	err = s.inTx(ctx, "report an ad", func(tx pgx.Tx) error {
 		tag, err := tx.Exec(
 			ctx, insertAdReport, r.AuctionID, int32(r.AuctionDay), r.CampaignID, r.AdvertiserID, r.DeveloperID,
@@ -80,8 +80,8 @@ func (s *Store) AddReport(ctx context.Context, r adreport.Report) (added bool, e
 	return added && err == nil, err
 }
 
-// forgetReports removes old ad reports; it is a part of [Store.Retain].
-func (s *Store) forgetReports(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) error {
+// forgetReports removes old ad reports; it is a part of [Retention.Retain].
+func (s *core) forgetReports(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) error {
 	return s.inTx(ctx, "forget reports of ads", func(tx pgx.Tx) error {
 		gone, err := tx.Exec(ctx, dropAdReports, cut.Reports)
 		if err != nil {
@@ -94,7 +94,7 @@ func (s *Store) forgetReports(ctx context.Context, cut ledger.Cutoffs, r *ledger
 }
 
 // CountReports implements adreport.Store.
-func (s *Store) CountReports(
+func (s *AdReports) CountReports(
 	ctx context.Context, campaign uuid.UUID, since time.Time,
 ) (counts adreport.Counts, err error) {
 	if _, err := s.pool.Exec(ctx, countAdReports, campaign); err != nil {
@@ -108,7 +108,7 @@ func (s *Store) CountReports(
 }
 
 // Reporters implements adreport.Store.
-func (s *Store) Reporters(
+func (s *AdReports) Reporters(
 	ctx context.Context, campaign uuid.UUID, since time.Time, days int,
 ) (families []uuid.UUID, err error) {
 	rows, err := s.pool.Query(ctx, reporters, campaign, since, days)
@@ -119,7 +119,7 @@ func (s *Store) Reporters(
 }
 
 // sumReports reads campaigns with their counts and the reports written since a time.
-func (s *Store) sumReports(ctx context.Context, since time.Time, sql string, args ...any) ([]adreport.Reported, error) {
+func (s *core) sumReports(ctx context.Context, since time.Time, sql string, args ...any) ([]adreport.Reported, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, failure("count reports", err)
@@ -140,7 +140,7 @@ func (s *Store) sumReports(ctx context.Context, since time.Time, sql string, arg
 	return list, nil
 }
 
-func (s *Store) readReports(ctx context.Context, r *adreport.Reported, since time.Time) error {
+func (s *core) readReports(ctx context.Context, r *adreport.Reported, since time.Time) error {
 	r.Reasons = make(map[string]int)
 	rows, err := s.pool.Query(ctx, adReportReasons, r.CampaignID, since)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *Store) readReports(ctx context.Context, r *adreport.Reported, since tim
 }
 
 // ReportedCampaigns implements adreport.Store.
-func (s *Store) ReportedCampaigns(ctx context.Context, limit, offset int) ([]adreport.Reported, int, error) {
+func (s *AdReports) ReportedCampaigns(ctx context.Context, limit, offset int) ([]adreport.Reported, int, error) {
 	if err := s.markCounted(ctx); err != nil {
 		return nil, 0, err
 	}
@@ -178,7 +178,7 @@ func (s *Store) ReportedCampaigns(ctx context.Context, limit, offset int) ([]adr
 }
 
 // ReportsOf implements adreport.Store.
-func (s *Store) ReportsOf(ctx context.Context, campaigns []uuid.UUID) ([]adreport.Reported, error) {
+func (s *AdReports) ReportsOf(ctx context.Context, campaigns []uuid.UUID) ([]adreport.Reported, error) {
 	if err := s.markCounted(ctx); err != nil {
 		return nil, err
 	}
@@ -186,13 +186,13 @@ func (s *Store) ReportsOf(ctx context.Context, campaigns []uuid.UUID) ([]adrepor
 }
 
 // markCounted marks the reports whose impressions have been settled since.
-func (s *Store) markCounted(ctx context.Context) error {
+func (s *core) markCounted(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, countAdReports, nil)
 	return failure("count reports", err)
 }
 
 // DecideReports implements adreport.Store.
-func (s *Store) DecideReports(ctx context.Context, d adreport.Decision) (emails []string, err error) {
+func (s *AdReports) DecideReports(ctx context.Context, d adreport.Decision) (emails []string, err error) {
 	err = s.inTx(ctx, "decide reports", func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, decideAdReports, d.CampaignID, d.Outcome, d.By, d.At)
 		if err != nil {

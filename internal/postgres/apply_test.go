@@ -11,9 +11,9 @@ import (
 )
 
 // applyBatch settles a batch as the consumer does.
-func applyBatch(t *testing.T, s *Store, b ledger.Batch) (effects ledger.Effects) {
+func applyBatch(t *testing.T, s *Stores, b ledger.Batch) (effects ledger.Effects) {
 	t.Helper()
-	require.NoError(t, s.InTx(t.Context(), func(tx ledger.Tx) error {
+	require.NoError(t, s.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 		effects = settleIn(t.Context(), t, tx, b)
 		return nil
 	}))

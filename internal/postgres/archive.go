@@ -74,7 +74,7 @@ const maxPlannedRanges = 10_000
 
 // Archived returns, for each partition, the offset below which everything is in the analytics
 // store. Partitions without a plan are absent.
-func (s *Store) Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
+func (s *Archive) Archived(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	streams, numbers := splitPartitions(partitions)
 	rows, err := s.pool.Query(ctx, archivedSQL, streams, numbers)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Store) Archived(ctx context.Context, partitions []stream.Partition) (ma
 // can archive. A new plan has at most maxRows rows, but at least one range. It is stored before it
 // is returned: after a crash at any later point the same block is inserted under the same token,
 // and concurrent owners get the same plan. An empty plan means that there is nothing to archive.
-func (s *Store) NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
+func (s *Archive) NextPlan(ctx context.Context, held []stream.Range, maxRows int) (ledger.Planned, error) {
 	for range 3 { // a lost race leaves a pending plan, so the second look finds it unless it is already archived
 		from, pending, err := s.progress(ctx, held)
 		if err != nil {
@@ -126,7 +126,7 @@ func (s *Store) NextPlan(ctx context.Context, held []stream.Range, maxRows int) 
 
 // progress returns the next offset of each partition, ordered, and the pending plan that includes
 // one of them. Partitions without applied ranges are left out.
-func (s *Store) progress(ctx context.Context, held []stream.Range) (from []stream.Range, pending uuid.UUID, err error) {
+func (s *core) progress(ctx context.Context, held []stream.Range) (from []stream.Range, pending uuid.UUID, err error) {
 	upto := make(map[stream.Partition]int64, len(held))
 	partitions := make([]stream.Partition, len(held))
 	for i, r := range held {
@@ -153,7 +153,7 @@ func (s *Store) progress(ctx context.Context, held []stream.Range) (from []strea
 }
 
 // pending reads a plan with its outcomes. They never change, so every read of a plan is equal.
-func (s *Store) pending(ctx context.Context, plan uuid.UUID) (ledger.Planned, error) {
+func (s *core) pending(ctx context.Context, plan uuid.UUID) (ledger.Planned, error) {
 	rows, err := s.pool.Query(ctx, pendingSQL, plan)
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (s *Store) pending(ctx context.Context, plan uuid.UUID) (ledger.Planned, er
 
 // applied returns settlement's verdicts within some ranges, without a gap from the first offset of
 // each. maxRows bounds their total, but at least one applied range is returned; 0 means no bound.
-func (s *Store) applied(ctx context.Context, within []stream.Range, maxRows int) (ledger.Planned, error) {
+func (s *core) applied(ctx context.Context, within []stream.Range, maxRows int) (ledger.Planned, error) {
 	streams, numbers, firsts, nexts := splitRanges(within)
 	var limit *int64 // no limit
 	if maxRows > 0 {
@@ -226,7 +226,7 @@ func (s *Store) applied(ctx context.Context, within []stream.Range, maxRows int)
 var errOutrun = errors.New("another owner was quicker")
 
 // storePlan stores all of a plan or nothing.
-func (s *Store) storePlan(ctx context.Context, plan stream.Plan) (bool, error) {
+func (s *core) storePlan(ctx context.Context, plan stream.Plan) (bool, error) {
 	streams, numbers, firsts, nexts := splitRanges(plan)
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, storePlanSQL, streams, numbers, firsts, nexts, uuid.New())
@@ -243,7 +243,7 @@ func (s *Store) storePlan(ctx context.Context, plan stream.Plan) (bool, error) {
 
 // MarkArchived records that a pending plan is in the analytics store. Marking it again changes
 // nothing. Errors: errs.Conflict when a chunk is neither archived nor pending as given.
-func (s *Store) MarkArchived(ctx context.Context, plan stream.Plan) error {
+func (s *Archive) MarkArchived(ctx context.Context, plan stream.Plan) error {
 	streams, numbers, firsts, nexts := splitRanges(plan)
 	tag, err := s.pool.Exec(ctx, markArchivedSQL, streams, numbers, firsts, nexts)
 	if err == nil && slices.ContainsFunc(plan, func(r stream.Range) bool { return r.Stream == ledger.EarlyStream }) {

@@ -24,9 +24,9 @@ func TestPlanIsStoredWholeOrNotAtAll(t *testing.T) {
 	}
 	applyBatch(t, s, batch)
 	for n := range held { // the rows are there, so that the first can lock one of them
-		plan, err := s.NextPlan(t.Context(), held[n:n+1], 1)
+		plan, err := s.Archive.NextPlan(t.Context(), held[n:n+1], 1)
 		require.NoError(t, err)
-		require.NoError(t, s.MarkArchived(t.Context(), plan.Plan()))
+		require.NoError(t, s.Archive.MarkArchived(t.Context(), plan.Plan()))
 	}
 	for i := range batch.Runs {
 		batch.Runs[i].First, batch.Runs[i].Next, held[i].Next = 1, 2, 2
@@ -42,7 +42,7 @@ func TestPlanIsStoredWholeOrNotAtAll(t *testing.T) {
 	require.NoError(t, err)
 	second := make(chan ledger.Planned)
 	go func() {
-		plan, err := s.NextPlan(t.Context(), held[:2], 10)
+		plan, err := s.Archive.NextPlan(t.Context(), held[:2], 10)
 		if err != nil {
 			t.Error(err)
 		}
@@ -53,8 +53,8 @@ func TestPlanIsStoredWholeOrNotAtAll(t *testing.T) {
 
 	plan := <-second // that of the first, with the partition that the second knew nothing of
 	require.Equal(t, []int32{1, 2}, []int32{plan[0].Number, plan[1].Number})
-	require.NoError(t, s.MarkArchived(t.Context(), plan.Plan()))
-	plan, err = s.NextPlan(t.Context(), held[:1], 10)
+	require.NoError(t, s.Archive.MarkArchived(t.Context(), plan.Plan()))
+	plan, err = s.Archive.NextPlan(t.Context(), held[:1], 10)
 	require.NoError(t, err)
 	require.Len(t, plan, 1, "partition 0 is free for a plan of its own")
 }

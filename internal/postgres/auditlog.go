@@ -73,12 +73,12 @@ func mark(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 
 // RecordAudit writes an entry for a change that is not made in a transaction of this store: a
 // repair of another store, or a command.
-func (s *Store) RecordAudit(ctx context.Context, e auditlog.Entry) error {
+func (s *Audit) RecordAudit(ctx context.Context, e auditlog.Entry) error {
 	return s.inTx(ctx, "write audit entry", func(tx pgx.Tx) error { return record(ctx, tx, e) })
 }
 
 // AuditLog returns a page of entries, newest first.
-func (s *Store) AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error) {
+func (s *Audit) AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error) {
 	var parts []string
 	var args []any
 	add := func(condition string, value any) {
@@ -147,7 +147,7 @@ func nullID(id uuid.UUID) *uuid.UUID {
 	return &id
 }
 
-var _ once.Store = (*Store)(nil)
+var _ once.Store = (*Requests)(nil)
 
 const (
 	keysFull = `SELECT count(*) >= $7 FROM (SELECT FROM idempotency_key
@@ -184,7 +184,7 @@ UPDATE idempotency_key SET leased_until = clock_timestamp() WHERE id = $1 AND at
 )
 
 // BeginKey takes an idempotency key, or returns the state of an earlier attempt.
-func (s *Store) BeginKey(ctx context.Context, c once.Request) (found once.Found, err error) {
+func (s *Requests) BeginKey(ctx context.Context, c once.Request) (found once.Found, err error) {
 	for range 3 { // a row may be released between the two statements
 		tag, err := s.pool.Exec(
 			ctx, beginKey, c.ID[:], c.Fingerprint[:], c.Token, c.Lease.Milliseconds(), c.Life.Milliseconds(),
@@ -228,13 +228,13 @@ func (s *Store) BeginKey(ctx context.Context, c once.Request) (found once.Found,
 }
 
 // FinishKey stores the reply of an attempt that still holds its key.
-func (s *Store) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) error {
+func (s *Requests) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) error {
 	_, err := s.pool.Exec(ctx, finishKey, a.ID[:], a.Token, r.Status, r.ContentType, r.Body)
 	return failure("finish idempotency key", err)
 }
 
 // ReleaseKey frees the key of an attempt that had no effect.
-func (s *Store) ReleaseKey(ctx context.Context, a once.Attempt) error {
+func (s *Requests) ReleaseKey(ctx context.Context, a once.Attempt) error {
 	err := s.inTx(ctx, "release idempotency key", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, releaseKey, a.ID[:], a.Token); err != nil {
 			return err
@@ -246,7 +246,7 @@ func (s *Store) ReleaseKey(ctx context.Context, a once.Attempt) error {
 }
 
 // dropKeys removes keys that were begun before a time.
-func (s *Store) dropKeys(ctx context.Context, before time.Time) (int64, error) {
+func (s *core) dropKeys(ctx context.Context, before time.Time) (int64, error) {
 	tag, err := s.pool.Exec(ctx, `DELETE FROM idempotency_key WHERE created_at < $1`, before)
 	return tag.RowsAffected(), failure("drop idempotency keys", err)
 }

@@ -15,14 +15,14 @@ import (
 func TestPersonsConformance(t *testing.T) {
 	storetest.RunPersons(t, func(t *testing.T) (storetest.Persons, func() string) {
 		s := openStore(t)
-		return s, func() string { return testenv.PostgresText(t, s.pool.Config().ConnString()) }
+		return personsOf(s), func() string { return testenv.PostgresText(t, s.pool.Config().ConnString()) }
 	})
 }
 
 func TestOperationsConformance(t *testing.T) {
 	storetest.RunOperations(t, func(t *testing.T) storetest.Operations {
 		s := openStore(t)
-		return storetest.Operations{Stores: storesOf(s), AuditLog: s, Keys: s}
+		return storetest.Operations{Stores: storesOf(s), AuditLog: s.Audit, Keys: s.Requests}
 	})
 }
 
@@ -36,13 +36,16 @@ func TestAuditLogIsAppendOnly(t *testing.T) {
 }
 
 func TestWeightsConformance(t *testing.T) {
-	storetest.RunWeights(t, func(t *testing.T) storetest.Weights { return openStore(t) })
+	storetest.RunWeights(t, func(t *testing.T) storetest.Weights {
+		s := openStore(t)
+		return storetest.Weights{Ranking: s.Weights, Log: s.Audit}
+	})
 }
 
 func TestRetentionConformance(t *testing.T) {
 	storetest.RunRetention(t, func(t *testing.T) (storetest.Ledger, storetest.Retention, storetest.Letters) {
 		s := openStore(t)
-		return ledgerOf(s), s, s
+		return ledgerOf(s), s.Retention, s.Letters
 	})
 }
 
@@ -60,11 +63,11 @@ func TestMarksBeforeTheHorizonOnly(t *testing.T) {
 	require.ErrorContains(t, err, "only rises")
 }
 
-func ledgerOf(s *Store) storetest.Ledger {
+func ledgerOf(s *Stores) storetest.Ledger {
 	return storetest.Ledger{
-		Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
+		Stores: storesOf(s), Settler: s.Ledger, Archive: s.Archive, Accounts: s.Ledger,
 		Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
-			return storetest.Pay(ctx, s, id, amount)
+			return storetest.Pay(ctx, s.Payments, id, amount)
 		},
 	}
 }

@@ -28,12 +28,12 @@ var (
 )
 
 var (
-	_ account.BlockStore      = (*Store)(nil)
-	_ account.PublishingStore = (*Store)(nil)
+	_ account.BlockStore      = (*Accounts)(nil)
+	_ account.PublishingStore = (*Accounts)(nil)
 )
 
 // Blocks implements account.BlockStore.
-func (s *Store) Blocks(ctx context.Context, user uuid.UUID) (b account.Blocks, err error) {
+func (s *Accounts) Blocks(ctx context.Context, user uuid.UUID) (b account.Blocks, err error) {
 	if err := s.publisherSetting(ctx, blocksColumn, user, &b); err != nil {
 		return b, err
 	}
@@ -41,7 +41,7 @@ func (s *Store) Blocks(ctx context.Context, user uuid.UUID) (b account.Blocks, e
 }
 
 // PutBlocks implements account.BlockStore.
-func (s *Store) PutBlocks(ctx context.Context, user uuid.UUID, b account.Blocks) error {
+func (s *Accounts) PutBlocks(ctx context.Context, user uuid.UUID, b account.Blocks) error {
 	if err := b.Normalize(); err != nil {
 		return err
 	}
@@ -53,12 +53,12 @@ func (s *Store) PutBlocks(ctx context.Context, user uuid.UUID, b account.Blocks)
 }
 
 // Publishing implements account.PublishingStore.
-func (s *Store) Publishing(ctx context.Context, user uuid.UUID) (p account.Publishing, err error) {
+func (s *Accounts) Publishing(ctx context.Context, user uuid.UUID) (p account.Publishing, err error) {
 	return p, s.publisherSetting(ctx, publishingColumn, user, &p)
 }
 
 // PutPublishing implements account.PublishingStore.
-func (s *Store) PutPublishing(ctx context.Context, user uuid.UUID, p account.Publishing) error {
+func (s *Accounts) PutPublishing(ctx context.Context, user uuid.UUID, p account.Publishing) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *Store) PutPublishing(ctx context.Context, user uuid.UUID, p account.Pub
 
 // publisherSetting reads a column of an account into a pointer. Errors: errs.NotFound for an
 // unknown account.
-func (s *Store) publisherSetting(ctx context.Context, c publisherColumn, user uuid.UUID, into any) error {
+func (s *core) publisherSetting(ctx context.Context, c publisherColumn, user uuid.UUID, into any) error {
 	if _, err := readUser(ctx, s.pool, selectUser, user); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ type settingChange struct {
 	audited       func() (auditlog.Entry, error)
 }
 
-func (s *Store) putPublisherSetting(
+func (s *core) putPublisherSetting(
 	ctx context.Context, c publisherColumn, user uuid.UUID, change settingChange,
 ) error {
 	text, err := json.Marshal(change.after)

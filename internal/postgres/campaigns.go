@@ -159,15 +159,15 @@ const (
 )
 
 var (
-	_ campaign.Store   = (*Store)(nil)
-	_ campaign.Changes = (*Store)(nil)
+	_ campaign.Store   = (*Campaigns)(nil)
+	_ campaign.Changes = (*Campaigns)(nil)
 )
 
 // CreateCampaign stores a new campaign with the status that Admit chooses, and deducts its Credits,
 // all or nothing. CreditFunded is set from CreditValue. Zero times become the database's time.
 // Errors: errs.NotFound when the advertiser has no account, errs.InsufficientCredit, errs.Conflict
 // when the id exists.
-func (s *Store) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
+func (s *Campaigns) CreateCampaign(ctx context.Context, n campaign.NewCampaign) (campaign.Campaign, error) {
 	c := n.Campaign.Clone()
 	err := s.inTx(ctx, "create campaign", func(tx pgx.Tx) error {
 		developer, first, err := lockForCreation(ctx, tx, &c)
@@ -238,12 +238,12 @@ func lockForCreation(
 }
 
 // Campaign finds a campaign by id. Errors: errs.NotFound.
-func (s *Store) Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, error) {
+func (s *Campaigns) Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, error) {
 	return readCampaign(ctx, s.pool, selectCampaign, id)
 }
 
 // Campaigns returns a page with the count of all matches.
-func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
+func (s *Campaigns) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
 	limit, offset := f.Page()
 	if f.Waiting {
 		if err := s.markCounted(ctx); err != nil {
@@ -265,7 +265,7 @@ func (s *Store) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Ca
 }
 
 // queue returns a page of the review queue.
-func (s *Store) queue(ctx context.Context, sql string, args []any) ([]campaign.Campaign, error) {
+func (s *Campaigns) queue(ctx context.Context, sql string, args []any) ([]campaign.Campaign, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, failure("read the review queue", err)
@@ -314,7 +314,7 @@ func conditions(f campaign.Filter, args []any) (string, []any) {
 
 // Record returns the history of a campaign's advertiser over its campaigns, and the refusals of
 // its family's.
-func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campaign.Record, err error) {
+func (s *Campaigns) Record(ctx context.Context, campaignID uuid.UUID) (record campaign.Record, err error) {
 	var refused, since *time.Time
 	if err := s.pool.QueryRow(ctx, selectRecord, campaignID).Scan(
 		&record.Approved, &refused, &since, &record.Targeting,
@@ -338,7 +338,7 @@ func (s *Store) Record(ctx context.Context, campaignID uuid.UUID) (record campai
 // locked. Settlement holds the row FOR SHARE from before it reads the inactive intervals until it
 // commits. So an impression is either settled before the pause or falls into the interval; none is
 // charged between the two.
-func (s *Store) UpdateCampaign(
+func (s *Campaigns) UpdateCampaign(
 	ctx context.Context, id uuid.UUID, edit func(*campaign.Campaign) error,
 ) (campaign.Campaign, error) {
 	var stored campaign.Campaign
@@ -456,7 +456,7 @@ func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
 // ChangedCampaigns lists the campaigns with a config version above since, in version order. All
 // versions up to head are included: versions commit in order, so a reader that sees one sees all
 // earlier ones.
-func (s *Store) ChangedCampaigns(ctx context.Context, since int64, limit int) ([]campaign.Campaign, int64, error) {
+func (s *Campaigns) ChangedCampaigns(ctx context.Context, since int64, limit int) ([]campaign.Campaign, int64, error) {
 	limit = max(1, limit)
 	var head int64
 	if err := s.pool.QueryRow(ctx, selectHead).Scan(&head); err != nil {

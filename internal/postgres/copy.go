@@ -225,7 +225,7 @@ func (c Client) Load(ctx context.Context, url, file string) error {
 }
 
 // CountRows counts the rows of a table.
-func (s *Store) CountRows(ctx context.Context, table string) (n int64, err error) {
+func (s *Retention) CountRows(ctx context.Context, table string) (n int64, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT count(*) FROM `+pgx.Identifier{table}.Sanitize()).Scan(&n)
 	return n, failure("count rows", err)
 }

@@ -203,7 +203,7 @@ func queueCredits(batch *pgx.Batch, e ledger.Effects) {
 // Each transaction locks the days, then their lots, then balances, and computes its writes only
 // from what it reads under these locks. So any number of processes may run it at once, and a crash
 // leaves only complete steps.
-func (s *Store) ReleaseCredits(ctx context.Context, r ledger.CreditRules) (run ledger.CreditRun, err error) {
+func (s *Ledger) ReleaseCredits(ctx context.Context, r ledger.CreditRules) (run ledger.CreditRun, err error) {
 	// A take-back may leave a publisher in debt and thereby make further charges unbacked that it
 	// paid for with Credits. The next run handles them.
 	if err := s.spreadDebts(ctx); err != nil {
@@ -388,7 +388,7 @@ type debtor struct {
 
 // spreadDebts marks the charges that payers owe as unbacked, and those that they no longer owe as
 // backed.
-func (s *Store) spreadDebts(ctx context.Context) error {
+func (s *core) spreadDebts(ctx context.Context) error {
 	rows, err := s.pool.Query(ctx, debtorsSQL)
 	if err != nil {
 		return failure("find debts", err)
@@ -446,20 +446,20 @@ func spreadDebt(ctx context.Context, tx pgx.Tx, d debtor) error {
 
 // MarkExpired makes the next release examine the days from since to before (excluded) that have
 // pending Credits.
-func (s *Store) MarkExpired(ctx context.Context, since, before day.Day) error {
+func (s *Ledger) MarkExpired(ctx context.Context, since, before day.Day) error {
 	_, err := s.pool.Exec(ctx, markExpiredSQL, int32(since), int32(before))
 	return failure("mark expired Credits", err)
 }
 
 // MeanCharge sums what advertisers were charged for publishers' traffic, and counts its
 // impressions, on the days from first to last.
-func (s *Store) MeanCharge(ctx context.Context, first, last day.Day) (m ledger.MeanCharge, err error) {
+func (s *Ledger) MeanCharge(ctx context.Context, first, last day.Day) (m ledger.MeanCharge, err error) {
 	err = s.pool.QueryRow(ctx, meanChargeSQL, int32(first), int32(last)).Scan(&m.Charged, &m.Impressions)
 	return m, failure("read the mean charge", err)
 }
 
 // CreditBalance returns a publisher's Credits by state; all are 0 if it never earned any.
-func (s *Store) CreditBalance(ctx context.Context, developer uuid.UUID) (b ledger.CreditBalance, err error) {
+func (s *Ledger) CreditBalance(ctx context.Context, developer uuid.UUID) (b ledger.CreditBalance, err error) {
 	of := map[ledger.Account]*money.Credits{
 		ledger.DeveloperCredits(developer): &b.Spendable, ledger.PendingCredits(developer): &b.Pending,
 		ledger.WaitingCredits(developer): &b.Held,
@@ -487,7 +487,7 @@ func (s *Store) CreditBalance(ctx context.Context, developer uuid.UUID) (b ledge
 
 // WaitingDays reads a publisher's days with Credits that cannot be spent yet, without their
 // Sources.
-func (s *Store) WaitingDays(ctx context.Context, developer uuid.UUID) (days []ledger.CreditDay, err error) {
+func (s *Ledger) WaitingDays(ctx context.Context, developer uuid.UUID) (days []ledger.CreditDay, err error) {
 	err = s.snapshot(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, waitingDaysSQL, developer)
 		if err != nil {

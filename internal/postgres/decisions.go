@@ -44,7 +44,7 @@ WHERE decision_id = ANY($1::uuid[]) ORDER BY created_at, id`
 	forgetAppeal = `UPDATE appeal SET text = '' WHERE owner_id = $1`
 )
 
-var _ decision.Store = (*Store)(nil)
+var _ decision.Store = (*Audit)(nil)
 
 // recordDecision stores the statement of reasons of an entry that is a decision.
 func recordDecision(ctx context.Context, tx pgx.Tx, e *auditlog.Entry) error {
@@ -67,7 +67,7 @@ func recordDecision(ctx context.Context, tx pgx.Tx, e *auditlog.Entry) error {
 }
 
 // Decisions implements decision.Store.
-func (s *Store) Decisions(ctx context.Context, q decision.Query) ([]decision.Statement, int, error) {
+func (s *Audit) Decisions(ctx context.Context, q decision.Query) ([]decision.Statement, int, error) {
 	args := []any{nullID(q.ID), nullID(q.OwnerID), string(q.Kind), q.Open, q.Target}
 	var total int
 	if err := s.pool.QueryRow(ctx, countDecisions, args...).Scan(&total); err != nil {
@@ -88,7 +88,7 @@ func (s *Store) Decisions(ctx context.Context, q decision.Query) ([]decision.Sta
 	return list, total, failure("list appeals", s.addAppeals(ctx, list))
 }
 
-func (s *Store) addAppeals(ctx context.Context, list []decision.Statement) error {
+func (s *core) addAppeals(ctx context.Context, list []decision.Statement) error {
 	at, ids := make(map[uuid.UUID]int, len(list)), make([]uuid.UUID, len(list))
 	for i := range list {
 		at[list[i].ID], ids[i], list[i].Appeals = i, list[i].ID, []decision.Appeal{}
@@ -111,7 +111,7 @@ func scanAppeal(row pgx.CollectableRow) (a decision.Appeal, err error) {
 }
 
 // AppealedBy implements decision.Store.
-func (s *Store) AppealedBy(ctx context.Context, appeal uuid.UUID) (decision.Statement, error) {
+func (s *Audit) AppealedBy(ctx context.Context, appeal uuid.UUID) (decision.Statement, error) {
 	var of uuid.UUID
 	err := s.pool.QueryRow(ctx, `SELECT decision_id FROM appeal WHERE id = $1`, appeal).Scan(&of)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -128,7 +128,7 @@ func (s *Store) AppealedBy(ctx context.Context, appeal uuid.UUID) (decision.Stat
 }
 
 // Appeal implements decision.Store.
-func (s *Store) Appeal(ctx context.Context, a decision.Appeal) error {
+func (s *Audit) Appeal(ctx context.Context, a decision.Appeal) error {
 	return s.inTx(ctx, "appeal", func(tx pgx.Tx) error {
 		var own bool
 		if err := tx.QueryRow(ctx, lockDecision, a.DecisionID.String(), a.OwnerID).Scan(nil, &own); err != nil {
@@ -156,7 +156,7 @@ func (s *Store) Appeal(ctx context.Context, a decision.Appeal) error {
 }
 
 // Answer implements decision.Store.
-func (s *Store) Answer(ctx context.Context, a decision.Answer) error {
+func (s *Audit) Answer(ctx context.Context, a decision.Answer) error {
 	return s.inTx(ctx, "answer appeal", func(tx pgx.Tx) error {
 		var of, owner uuid.UUID
 		var ended bool

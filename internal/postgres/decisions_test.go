@@ -33,7 +33,7 @@ func TestDecisionsAreInTheOrderOfTheirTaking(t *testing.T) {
 			d.id, d.at, u.ID, u.ID.String())
 		require.NoError(t, err)
 	}
-	list, _, err := s.Decisions(t.Context(), decision.Query{OwnerID: u.ID, Limit: 5})
+	list, _, err := s.Audit.Decisions(t.Context(), decision.Query{OwnerID: u.ID, Limit: 5})
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{ids[2], ids[0], ids[1]}, []uuid.UUID{list[0].ID, list[1].ID, list[2].ID})
 }

@@ -99,7 +99,7 @@ WHERE t.subject = $1 AND t.kind IN ('mint', 'mint_release')`
 
 // CreateDeposit stores a new unpaid deposit. Errors: errs.NotFound when the advertiser has no
 // account, errs.Conflict when the id or the checkout exists.
-func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
+func (s *Payments) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 	return s.inTx(ctx, "create deposit", func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, insertDepositSQL,
 			d.ID, d.AdvertiserID, string(d.Provider), d.CheckoutID, int64(d.Requested), d.ReturnURL, d.CreatedAt)
@@ -117,13 +117,15 @@ func (s *Store) CreateDeposit(ctx context.Context, d ledger.Deposit) error {
 }
 
 // Deposit finds a deposit by id. Errors: errs.NotFound.
-func (s *Store) Deposit(ctx context.Context, id uuid.UUID) (ledger.Deposit, error) {
+func (s *Payments) Deposit(ctx context.Context, id uuid.UUID) (ledger.Deposit, error) {
 	return readDeposit(ctx, s.pool, selectDepositSQL, id)
 }
 
 // DepositByReference finds a deposit by the provider's payment or checkout id. Errors:
 // errs.NotFound.
-func (s *Store) DepositByReference(ctx context.Context, p ledger.Provider, reference string) (ledger.Deposit, error) {
+func (s *Payments) DepositByReference(
+	ctx context.Context, p ledger.Provider, reference string,
+) (ledger.Deposit, error) {
 	return readDeposit(ctx, s.pool, selectDepositByReferenceSQL, string(p), reference)
 }
 
@@ -157,7 +159,7 @@ var (
 // The row of a payment is locked before the event is looked up, so notices about one payment are
 // applied one at a time: of ten concurrent deliveries of one event, nine see the row that the first
 // one wrote. Locks: payment, then the event's parked row, account, balances.
-func (s *Store) ApplyNotice(ctx context.Context, n ledger.Notice) (result ledger.NoticeResult, err error) {
+func (s *Payments) ApplyNotice(ctx context.Context, n ledger.Notice) (result ledger.NoticeResult, err error) {
 	if err := n.Valid(); err != nil {
 		return result, err
 	}
@@ -357,7 +359,7 @@ func depositOf(ctx context.Context, tx pgx.Tx, book ledger.PaymentBook, into *le
 }
 
 // History returns a page of ledger rows, each with the account's balance after it.
-func (s *Store) History(ctx context.Context, q ledger.HistoryQuery) (lines []ledger.Line, err error) {
+func (s *Ledger) History(ctx context.Context, q ledger.HistoryQuery) (lines []ledger.Line, err error) {
 	before := q.Before
 	if before <= 0 {
 		before = math.MaxInt64
@@ -393,7 +395,9 @@ func scanLine(row pgx.CollectableRow) (l ledger.Line, err error) {
 }
 
 // Earnings sums the Credits that a publisher minted on the days from first to last, and in total.
-func (s *Store) Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (e ledger.Earnings, err error) {
+func (s *Ledger) Earnings(
+	ctx context.Context, developer uuid.UUID, first, last day.Day,
+) (e ledger.Earnings, err error) {
 	pending := string(ledger.PendingCredits(developer))
 	err = s.snapshot(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, mintedTotalSQL, developer, pending).Scan(&e.Total); err != nil {

@@ -23,10 +23,10 @@ const (
 	strengthenSession = `UPDATE login_session SET strong = true WHERE id = $2 AND user_id = $1`
 )
 
-var _ account.FactorStore = (*Store)(nil)
+var _ account.FactorStore = (*Logins)(nil)
 
 // Factor implements account.FactorStore.
-func (s *Store) Factor(ctx context.Context, user uuid.UUID) (account.Factor, error) {
+func (s *Logins) Factor(ctx context.Context, user uuid.UUID) (account.Factor, error) {
 	return readFactor(ctx, s.pool, user)
 }
 
@@ -59,7 +59,7 @@ func readFactor(ctx context.Context, q querier, user uuid.UUID) (f account.Facto
 }
 
 // UpdateFactor implements account.FactorStore.
-func (s *Store) UpdateFactor(ctx context.Context, user uuid.UUID, edit func(*account.Factor) error) error {
+func (s *Logins) UpdateFactor(ctx context.Context, user uuid.UUID, edit func(*account.Factor) error) error {
 	return s.inTx(ctx, "update second factor", func(tx pgx.Tx) error {
 		// The account is locked, since the factor may have no row yet.
 		if _, err := readUser(ctx, tx, lockUser, user); err != nil {
@@ -97,7 +97,7 @@ func writeFactor(ctx context.Context, tx pgx.Tx, user uuid.UUID, f account.Facto
 }
 
 // StrengthenSession implements account.FactorStore.
-func (s *Store) StrengthenSession(ctx context.Context, user, id uuid.UUID) error {
+func (s *Logins) StrengthenSession(ctx context.Context, user, id uuid.UUID) error {
 	_, err := s.pool.Exec(ctx, strengthenSession, user, id)
 	return failure("strengthen session", err)
 }

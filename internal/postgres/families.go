@@ -90,7 +90,7 @@ const (
 	markPayment = `INSERT INTO payment_mark (provider, payment_id, hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
 )
 
-var _ family.Rulings = (*Store)(nil)
+var _ family.Rulings = (*Families)(nil)
 
 // placeNew stores the marks of a new account and its place in a family, under lockFamilies.
 func placeNew(ctx context.Context, tx pgx.Tx, u *account.User) error {
@@ -213,7 +213,7 @@ func queueLikeness(batch *pgx.Batch, c *campaign.Campaign) {
 }
 
 // FamilyFacts implements family.Store.
-func (s *Store) FamilyFacts(ctx context.Context) (f family.Facts, err error) {
+func (s *Families) FamilyFacts(ctx context.Context) (f family.Facts, err error) {
 	if _, err := s.pool.Exec(ctx, forgetMarks, time.Now()); err != nil {
 		return f, failure("forget marks", err)
 	}
@@ -264,16 +264,16 @@ func scanRuling(row pgx.CollectableRow) (r family.Ruling, err error) {
 }
 
 // Families implements family.Store.
-func (s *Store) Families(ctx context.Context) (map[uuid.UUID]family.Member, error) {
+func (s *Families) Families(ctx context.Context) (map[uuid.UUID]family.Member, error) {
 	return s.families(ctx, selectFamilies)
 }
 
 // FamiliesOf implements family.Rulings.
-func (s *Store) FamiliesOf(ctx context.Context, accounts []uuid.UUID) (map[uuid.UUID]family.Member, error) {
+func (s *Families) FamiliesOf(ctx context.Context, accounts []uuid.UUID) (map[uuid.UUID]family.Member, error) {
 	return s.families(ctx, selectFamilies+` WHERE account_id = ANY($1)`, accounts)
 }
 
-func (s *Store) families(ctx context.Context, sql string, args ...any) (map[uuid.UUID]family.Member, error) {
+func (s *core) families(ctx context.Context, sql string, args ...any) (map[uuid.UUID]family.Member, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, failure("read families", err)
@@ -289,7 +289,7 @@ func (s *Store) families(ctx context.Context, sql string, args ...any) (map[uuid
 }
 
 // SetFamilies implements family.Store.
-func (s *Store) SetFamilies(ctx context.Context, changed map[uuid.UUID]family.Member) error {
+func (s *Families) SetFamilies(ctx context.Context, changed map[uuid.UUID]family.Member) error {
 	return s.inTx(ctx, "set families", func(tx pgx.Tx) error {
 		batch, alone := &pgx.Batch{}, []uuid.UUID{}
 		ids := make([]uuid.UUID, 0, len(changed))
@@ -310,7 +310,7 @@ func (s *Store) SetFamilies(ctx context.Context, changed map[uuid.UUID]family.Me
 }
 
 // RuleFamily implements family.Rulings.
-func (s *Store) RuleFamily(ctx context.Context, d family.Decision) error {
+func (s *Families) RuleFamily(ctx context.Context, d family.Decision) error {
 	return s.inTx(ctx, "rule family", func(tx pgx.Tx) error {
 		if _, err := readUser(ctx, tx, lockUser, d.Account); err != nil {
 			return err
@@ -341,7 +341,7 @@ func (s *Store) RuleFamily(ctx context.Context, d family.Decision) error {
 }
 
 // MarkPayment implements payment.Store.
-func (s *Store) MarkPayment(ctx context.Context, p ledger.Provider, id string, hashes [][16]byte) error {
+func (s *Payments) MarkPayment(ctx context.Context, p ledger.Provider, id string, hashes [][16]byte) error {
 	batch := &pgx.Batch{}
 	for i := range hashes {
 		batch.Queue(markPayment, string(p), id, hashes[i][:])

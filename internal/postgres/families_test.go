@@ -10,6 +10,8 @@ import (
 func TestFamiliesConformance(t *testing.T) {
 	storetest.RunFamilies(t, func(t *testing.T) (storetest.Families, func(ledger.Spend) error) {
 		s := openStore(t)
-		return s, func(spend ledger.Spend) error { return inside{s}.Spend(t.Context(), spend) }
+		return storetest.Families{Rulings: s.Families, Persons: personsOf(s)}, func(spend ledger.Spend) error {
+			return inside{s}.Spend(t.Context(), spend)
+		}
 	})
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // PursuedGoals lists the active campaigns with a goal, with the state of their control.
-func (s *Store) PursuedGoals(ctx context.Context) ([]campaign.GoalRecord, error) {
+func (s *Campaigns) PursuedGoals(ctx context.Context) ([]campaign.GoalRecord, error) {
 	campaigns, err := readCampaigns(ctx, s.pool, selectPursued)
 	if err != nil || len(campaigns) == 0 {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *Store) PursuedGoals(ctx context.Context) ([]campaign.GoalRecord, error)
 
 // KeepGoals stores the states, and the bids of campaigns that did not change meanwhile: an owner's
 // change takes precedence, and the next minute's run starts from it.
-func (s *Store) KeepGoals(ctx context.Context, changes []campaign.GoalChange) error {
+func (s *Campaigns) KeepGoals(ctx context.Context, changes []campaign.GoalChange) error {
 	ids, states := make([]uuid.UUID, len(changes)), make([]string, len(changes))
 	for i := range changes {
 		ids[i], states[i] = changes[i].CampaignID, string(changes[i].State)

@@ -37,7 +37,7 @@ const holdLease = 30 * time.Second
 // Hold stops the archive: nothing is planned while it lasts, so the analytics store has exactly the
 // events below the archived offsets. Settlement continues.
 type Hold struct {
-	store  *Store
+	store  *core
 	holder uuid.UUID
 	stop   context.CancelFunc
 	ended  chan struct{}
@@ -48,8 +48,8 @@ type Hold struct {
 // HoldArchive takes the hold and waits until no plan is pending, which needs a running archiver.
 // Errors: errs.Conflict while another process has the hold; errs.Unavailable when a plan is still
 // pending after patience.
-func (s *Store) HoldArchive(ctx context.Context, patience time.Duration) (*Hold, error) {
-	h := &Hold{store: s, holder: uuid.New(), ended: make(chan struct{})}
+func (s *Archive) HoldArchive(ctx context.Context, patience time.Duration) (*Hold, error) {
+	h := &Hold{store: s.core, holder: uuid.New(), ended: make(chan struct{})}
 	if err := h.renew(ctx); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (h *Hold) Release(ctx context.Context) error {
 }
 
 // progressOf reads the archive's offsets; a pending plan is an error, since the hold forbids it.
-func (s *Store) progressOf(ctx context.Context, q querier) (map[stream.Partition]int64, error) {
+func (s *core) progressOf(ctx context.Context, q querier) (map[stream.Partition]int64, error) {
 	rows, err := q.Query(ctx, selectProgress)
 	if err != nil {
 		return nil, failure("read archive progress", err)
@@ -165,7 +165,9 @@ func (s *Store) progressOf(ctx context.Context, q querier) (map[stream.Partition
 }
 
 // SpendBetween returns the campaigns' charges on the days from first to last.
-func (s *Store) SpendBetween(ctx context.Context, first, last day.Day) (map[day.Day]map[uuid.UUID]money.Micros, error) {
+func (s *Archive) SpendBetween(
+	ctx context.Context, first, last day.Day,
+) (map[day.Day]map[uuid.UUID]money.Micros, error) {
 	rows, err := s.pool.Query(ctx, selectSpend, int32(first), int32(last))
 	if err != nil {
 		return nil, failure("read spend", err)
@@ -190,7 +192,7 @@ SELECT first_offset, next_offset, outcomes FROM applied_batch WHERE stream = $1 
 	AND first_offset < $3 ORDER BY first_offset`
 
 // AppliedBelow calls use with every stored applied range of a partition below next, in order.
-func (s *Store) AppliedBelow(
+func (s *Archive) AppliedBelow(
 	ctx context.Context, p stream.Partition, next int64, use func(ledger.AppliedRange) error,
 ) error {
 	rows, err := s.pool.Query(ctx, appliedRangesSQL, p.Stream, p.Number, next)

@@ -46,7 +46,7 @@ DELETE FROM reservation_page WHERE written < clock_timestamp() - $1::interval`
 
 // KeepPage adds a page to a node's journal of reservations. After an error the page may have been
 // stored all the same.
-func (s *Store) KeepPage(ctx context.Context, p reserve.Page) error {
+func (s *Journal) KeepPage(ctx context.Context, p reserve.Page) error {
 	_, err := s.pool.Exec(
 		ctx, keepPage, p.Node, p.Epoch, p.Acked, p.Closed, p.Number, reserve.AppendEntries([]byte{}, p.Entries),
 	)

@@ -55,11 +55,11 @@ var selectKeyByHash = `SELECT ` + keyColumns +
 	LEFT JOIN app_user p ON p.id = coalesce(f.family_id, u.parent_id, u.id)
 	LEFT JOIN publisher_blocks b ON b.user_id = coalesce(u.parent_id, u.id) WHERE k.hash = $1`
 
-var _ account.KeyStore = (*Store)(nil)
+var _ account.KeyStore = (*Accounts)(nil)
 
 // CreateKey stores a new key. Errors: errs.NotFound when the owner has no account, errs.Conflict
 // when the key exists.
-func (s *Store) CreateKey(ctx context.Context, k account.Key) error {
+func (s *Accounts) CreateKey(ctx context.Context, k account.Key) error {
 	err := s.inTx(ctx, "create key", func(tx pgx.Tx) error {
 		owner, err := readUser(ctx, tx, selectUser, k.OwnerID)
 		if err != nil {
@@ -82,7 +82,7 @@ func createKey(ctx context.Context, tx pgx.Tx, k account.Key, owner account.User
 }
 
 // CreateSeat implements account.KeyStore.
-func (s *Store) CreateSeat(ctx context.Context, seat account.User, k account.Key) error {
+func (s *Accounts) CreateSeat(ctx context.Context, seat account.User, k account.Key) error {
 	err := s.inTx(ctx, "create seat", func(tx pgx.Tx) error {
 		// Under the owner's lock, so that two concurrent calls cannot exceed the limit.
 		owner, err := readUser(ctx, tx, lockUser, seat.ParentID)
@@ -126,7 +126,7 @@ func inherit(ctx context.Context, tx pgx.Tx, seat account.User) error {
 
 // KeyByHash finds a key, including a revoked one. disabled reports whether its owner, or the owner
 // of its seat, is disabled. Errors: errs.NotFound.
-func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
+func (s *Accounts) KeyByHash(ctx context.Context, hash [32]byte) (k account.Key, disabled bool, err error) {
 	rows, err := s.pool.Query(ctx, selectKeyByHash, hash[:])
 	if err != nil {
 		return account.Key{}, false, failure("read key", err)
@@ -139,7 +139,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (k account.Key, di
 }
 
 // Keys lists an owner's keys, newest first, revoked ones included.
-func (s *Store) Keys(ctx context.Context, owner uuid.UUID) ([]account.Key, error) {
+func (s *Accounts) Keys(ctx context.Context, owner uuid.UUID) ([]account.Key, error) {
 	rows, err := s.pool.Query(ctx, selectKeysOfOwner, owner)
 	if err != nil {
 		return nil, failure("list keys", err)
@@ -156,7 +156,7 @@ func (s *Store) Keys(ctx context.Context, owner uuid.UUID) ([]account.Key, error
 }
 
 // RevokeKey is idempotent: the first revocation time is kept. Errors: errs.NotFound.
-func (s *Store) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error {
+func (s *Accounts) RevokeKey(ctx context.Context, owner, id uuid.UUID, at time.Time) error {
 	return s.inTx(ctx, "revoke key", func(tx pgx.Tx) error {
 		already, err := holdKey(ctx, tx, owner, id)
 		if err != nil || already {
@@ -179,7 +179,7 @@ func holdKey(ctx context.Context, tx pgx.Tx, owner, id uuid.UUID) (revoked bool,
 }
 
 // RotateKey implements account.KeyStore.
-func (s *Store) RotateKey(ctx context.Context, owner, id uuid.UUID, ends time.Time, next account.Key) error {
+func (s *Accounts) RotateKey(ctx context.Context, owner, id uuid.UUID, ends time.Time, next account.Key) error {
 	err := s.inTx(ctx, "rotate key", func(tx pgx.Tx) error {
 		revoked, err := holdKey(ctx, tx, owner, id)
 		if err != nil {
@@ -205,7 +205,7 @@ func (s *Store) RotateKey(ctx context.Context, owner, id uuid.UUID, ends time.Ti
 }
 
 // NamesOrigin implements account.KeyStore.
-func (s *Store) NamesOrigin(ctx context.Context, patterns []string, now time.Time) (named bool, err error) {
+func (s *Accounts) NamesOrigin(ctx context.Context, patterns []string, now time.Time) (named bool, err error) {
 	err = s.pool.QueryRow(ctx, namesOrigin, patterns, now).Scan(&named)
 	return named, failure("look for an origin", err)
 }

@@ -57,7 +57,7 @@ JOIN unnest($1::text[], $2::integer[]) AS want (stream, partition) USING (stream
 
 // Offsets returns where each partition's next batch starts. Partitions without an applied batch are
 // absent.
-func (s *Store) Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
+func (s *Ledger) Offsets(ctx context.Context, partitions []stream.Partition) (map[stream.Partition]int64, error) {
 	streams, numbers := splitPartitions(partitions)
 	rows, err := s.pool.Query(ctx, offsetsSQL, streams, numbers)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Store) Offsets(ctx context.Context, partitions []stream.Partition) (map
 
 // AdvertiserBalance returns an advertiser's cash: positive for a deposit, negative for a debt, 0 if
 // it never moved.
-func (s *Store) AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error) {
+func (s *Ledger) AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error) {
 	amount, err := scanBalance(s.pool.QueryRow(ctx, balanceSQL, string(ledger.AdvertiserCash(id)), string(ledger.USD)))
 	return money.Micros(amount), failure("read balance", err)
 }

@@ -20,7 +20,7 @@ const benchBatch = 5000
 
 // benchBatches makes n batches of new impressions, a tenth of them repeats, spread over 200
 // campaigns, 50 publishers and 4 partitions, as one poll brings them.
-func benchBatches(b *testing.B, s *Store, n int) []ledger.Batch {
+func benchBatches(b *testing.B, s *Stores, n int) []ledger.Batch {
 	b.Helper()
 	var campaigns []campaign.Campaign
 	for range 200 {
@@ -32,7 +32,7 @@ func benchBatches(b *testing.B, s *Store, n int) []ledger.Batch {
 		require.NoError(b, err)
 		c := storetest.NewCampaign(&testing.T{}, owner)
 		c.BillingModel, c.BidAmount, c.DailyBudget, c.TotalBudget = campaign.CPM, 5*money.USD, money.Max, money.Max
-		c, err = s.CreateCampaign(
+		c, err = s.Campaigns.CreateCampaign(
 			b.Context(),
 			campaign.NewCampaign{Campaign: c, Admit: func(bool) campaign.Status { return campaign.Active }},
 		)
@@ -82,7 +82,7 @@ func BenchmarkApply(b *testing.B) {
 			for i := range batches {
 				batch := batches[i]
 				batch.Prepaid = prepaid
-				err := s.InTx(b.Context(), func(tx ledger.Tx) error {
+				err := s.Ledger.InTx(b.Context(), func(tx ledger.Tx) error {
 					ranges := make([]stream.Range, len(batch.Runs))
 					for i := range batch.Runs {
 						ranges[i] = batch.Runs[i].Range
@@ -120,7 +120,7 @@ func BenchmarkMarkFirst(b *testing.B) {
 	}
 	b.ResetTimer()
 	for _, keys := range batches {
-		require.NoError(b, s.InTx(b.Context(), func(tx ledger.Tx) error {
+		require.NoError(b, s.Ledger.InTx(b.Context(), func(tx ledger.Tx) error {
 			_, err := tx.MarkFirst(b.Context(), keys)
 			return err
 		}))

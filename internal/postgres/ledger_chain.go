@@ -89,7 +89,7 @@ func (a *verification) chains() {
 
 // Statement returns an owner's month: see [ledger.Statement]. Errors: errs.InvalidRequest for a
 // month that has not begun.
-func (s *Store) Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error) {
+func (s *Ledger) Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error) {
 	statement := ledger.Statement{Month: q.Month, Closed: q.Closed()}
 	if err := q.Begun(); err != nil {
 		return statement, err
@@ -108,7 +108,7 @@ func (s *Store) Statement(ctx context.Context, q ledger.StatementQuery) (ledger.
 
 // accountStatement closes the months that must be closed, then reads: the entries between two fixed
 // numbers never change.
-func (s *Store) accountStatement(
+func (s *core) accountStatement(
 	ctx context.Context, q ledger.StatementQuery, side ledger.Side,
 ) (ledger.AccountStatement, error) {
 	from, to := int64(0), int64(math.MaxInt64)

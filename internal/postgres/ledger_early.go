@@ -157,13 +157,13 @@ func queueEarly(batch *pgx.Batch, e ledger.Effects) {
 }
 
 // Judged returns judged early events that may not be archived yet, by partition and offset.
-func (s *Store) Judged(ctx context.Context, limit int) ([]ledger.Judged, error) {
+func (s *Archive) Judged(ctx context.Context, limit int) ([]ledger.Judged, error) {
 	rows, err := s.pool.Query(ctx, judgedSQL, limit)
 	return collectJudged(rows, err)
 }
 
 // JudgedWithin returns the judged early events of a range that are not dropped yet, by offset.
-func (s *Store) JudgedWithin(ctx context.Context, r stream.Range) ([]ledger.Judged, error) {
+func (s *Archive) JudgedWithin(ctx context.Context, r stream.Range) ([]ledger.Judged, error) {
 	rows, err := s.pool.Query(ctx, judgedWithinSQL, r.Number, r.First, r.Next)
 	return collectJudged(rows, err)
 }
@@ -183,7 +183,7 @@ func collectJudged(rows pgx.Rows, err error) ([]ledger.Judged, error) {
 
 // EarlyVerdicts returns the places in [ledger.EarlyStream] of a partition's early events, by offset
 // of the log. Events that still wait are absent.
-func (s *Store) EarlyVerdicts(ctx context.Context, p stream.Partition) (map[int64]stream.Range, error) {
+func (s *Archive) EarlyVerdicts(ctx context.Context, p stream.Partition) (map[int64]stream.Range, error) {
 	rows, err := s.pool.Query(ctx, earlyVerdictsSQL, p.Stream, p.Number)
 	if err != nil {
 		return nil, failure("read verdicts of early events", err)
@@ -200,7 +200,7 @@ func (s *Store) EarlyVerdicts(ctx context.Context, p stream.Partition) (map[int6
 }
 
 // pruneEarly removes the places of early events whose outcomes are pruned.
-func (s *Store) pruneEarly(ctx context.Context) error {
+func (s *core) pruneEarly(ctx context.Context) error {
 	for {
 		tag, err := s.pool.Exec(ctx, pruneEarlySQL, ledger.EarlyStream)
 		if err != nil || tag.RowsAffected() == 0 {

@@ -20,12 +20,13 @@ func TestLedgerConformance(t *testing.T) {
 	storetest.RunLedger(t, func(t *testing.T) storetest.Ledger {
 		s := openStore(t)
 		return storetest.Ledger{
-			Stores: storesOf(s), Settler: s, Archive: s, Accounts: s,
-			Rooms: func(o reserve.RoomOptions) storetest.RoomReader { return s.RoomReader(o) },
+			Stores: storesOf(s), Settler: s.Ledger, Archive: s.Archive, Accounts: s.Ledger,
+			Rooms: func(o reserve.RoomOptions) storetest.RoomReader { return s.Campaigns.RoomReader(o) },
 			Deposit: func(ctx context.Context, id uuid.UUID, amount money.Micros) error {
-				return storetest.Pay(ctx, s, id, amount)
+				return storetest.Pay(ctx, s.Payments, id, amount)
 			},
-			Deposits: s, Dead: s.dead, Corrupt: asOwner(t, s).corruptions(),
+			Deposits: storetest.Deposits{Store: s.Payments, Statements: s.Ledger}, Dead: s.dead,
+			Corrupt: asOwner(t, s).corruptions(),
 			Join: func(ctx context.Context, account, family uuid.UUID) error {
 				_, err := asOwner(t, s).pool.Exec(
 					ctx, `INSERT INTO account_family (account_id, family_id) VALUES ($1, $2)`, account, family,
@@ -36,7 +37,7 @@ func TestLedgerConformance(t *testing.T) {
 	})
 }
 
-func (s *Store) dead(ctx context.Context) ([]ledger.DeadLetter, error) {
+func (s *core) dead(ctx context.Context) ([]ledger.DeadLetter, error) {
 	rows, err := s.pool.Query(ctx, `SELECT stream, partition, record_offset, problem, raw FROM dlq ORDER BY 1, 2, 3`)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func (s *Store) dead(ctx context.Context) ([]ledger.DeadLetter, error) {
 }
 
 // corruptions damages tables behind the store's back, one way per check.
-func (s *Store) corruptions() map[string]func(context.Context) error {
+func (s *core) corruptions() map[string]func(context.Context) error {
 	// Whatever guards the table is switched off for the damage only.
 	sql := func(table, statement string) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -133,7 +134,7 @@ func (s *Store) corruptions() map[string]func(context.Context) error {
 }
 
 // reencode changes every charged outcome of the applied ranges.
-func (s *Store) reencode(change func(*ledger.Outcome)) func(context.Context) error {
+func (s *core) reencode(change func(*ledger.Outcome)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return s.inTx(ctx, "damage", func(tx pgx.Tx) error {
 			rows, err := tx.Query(ctx, `SELECT ctid::text, outcomes FROM applied_batch`)
@@ -168,7 +169,7 @@ func (s *Store) reencode(change func(*ledger.Outcome)) func(context.Context) err
 func TestLedgerTablesGuardThemselves(t *testing.T) {
 	s := asOwner(t, openStore(t))
 	u := storetest.AddUser(t, storesOf(s))
-	require.NoError(t, storetest.Pay(t.Context(), s, u.ID, 5))
+	require.NoError(t, storetest.Pay(t.Context(), s.Payments, u.ID, 5))
 	for statement, want := range map[string]string{
 		`UPDATE ledger_entry SET amount = 6`:  "append only",
 		`DELETE FROM ledger_transaction`:      "append only",
@@ -190,7 +191,7 @@ func TestRoomsSurviveCommitOrder(t *testing.T) {
 	owner := storetest.AddUser(t, stores)
 	slow := storetest.AddCampaign(t, stores, owner.ID, campaign.Active)
 	quick := storetest.AddCampaign(t, stores, owner.ID, campaign.Active)
-	reader := s.RoomReader(reserve.RoomOptions{})
+	reader := s.Campaigns.RoomReader(reserve.RoomOptions{})
 	_, cursor, err := reader.Rooms(t.Context(), 0)
 	require.NoError(t, err)
 
@@ -232,7 +233,7 @@ func TestDroppedPartitionComesBack(t *testing.T) {
 	s := openStore(t)
 	key := ledger.Key{Day: 20000, Auction: uuid.New(), Type: ledger.Click}
 	mark := func() error {
-		return s.InTx(t.Context(), func(tx ledger.Tx) error {
+		return s.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 			_, err := tx.MarkFirst(t.Context(), []ledger.Key{key})
 			return err
 		})
@@ -251,7 +252,7 @@ func TestPartitionNeedsNoSecondPooledConnection(t *testing.T) {
 	alone, err := Open(t.Context(), Config{URL: config.ConnString(), MaxConns: 1})
 	require.NoError(t, err)
 	t.Cleanup(alone.Close)
-	require.NoError(t, alone.InTx(t.Context(), func(tx ledger.Tx) error {
+	require.NoError(t, alone.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 		_, err := tx.MarkFirst(t.Context(), []ledger.Key{{Day: 20001, Auction: uuid.New(), Type: ledger.Click}})
 		return err
 	}))

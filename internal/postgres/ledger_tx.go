@@ -73,10 +73,10 @@ SET amount = reservation_released.amount + EXCLUDED.amount, changed_xid = EXCLUD
 
 // InTx runs fn in one READ COMMITTED transaction and commits when fn returns nil. An error rolls
 // everything back. An error with errs.Unavailable may have occurred during the commit: read
-// [Store.Offsets] before a retry. fn must not call the store itself, only its [ledger.Tx].
-func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
+// [Ledger.Offsets] before a retry. fn must not call the store itself, only its [ledger.Tx].
+func (s *Ledger) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 	return s.inTx(ctx, "apply batch", func(tx pgx.Tx) error {
-		return fn(&batchTx{store: s, tx: tx})
+		return fn(&batchTx{store: s.core, tx: tx})
 	})
 }
 
@@ -89,7 +89,7 @@ func (s *Store) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 // deadlock. The only other writers of these rows (campaign changes, Credit funding) lock a campaign
 // that only they write, then balances.
 type batchTx struct {
-	store     *Store
+	store     *core
 	tx        pgx.Tx
 	claimed   map[stream.Range]bool // true once Write has stored its outcomes
 	anyEarly  bool                  // early events are stored, as AdvanceOffsets found it

@@ -35,7 +35,7 @@ UPDATE dlq SET replayed_at = clock_timestamp() WHERE stream = $1 AND partition =
 )
 
 // DeadLetters lists records that could not be decoded, oldest first.
-func (s *Store) DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error) {
+func (s *Letters) DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]ledger.StoredDeadLetter, error) {
 	limit, offset := q.Page()
 	var at stream.Range
 	if q.At != nil {
@@ -54,7 +54,7 @@ func (s *Store) DeadLetters(ctx context.Context, q ledger.DeadLetterQuery) ([]le
 // StartReplay records that a dead letter is about to be sent again. After a crash before the end,
 // the row shows a possible replay, so a letter is never sent twice unnoticed. Errors:
 // errs.NotFound; errs.Conflict when it was sent before, or may have been, unless again is set.
-func (s *Store) StartReplay(
+func (s *Letters) StartReplay(
 	ctx context.Context, p stream.Partition, offset int64, by string, again bool,
 ) (l ledger.StoredDeadLetter, err error) {
 	err = s.inTx(ctx, "start replay", func(tx pgx.Tx) error {
@@ -100,7 +100,7 @@ func mayReplay(l *ledger.StoredDeadLetter, again bool) error {
 }
 
 // EndReplay records that the log has the letter.
-func (s *Store) EndReplay(ctx context.Context, p stream.Partition, offset int64) error {
+func (s *Letters) EndReplay(ctx context.Context, p stream.Partition, offset int64) error {
 	_, err := s.pool.Exec(ctx, endReplay, p.Stream, p.Number, offset)
 	return failure("end replay", err)
 }

@@ -24,10 +24,10 @@ const (
 	takeLink   = `DELETE FROM mail_link WHERE hash = $1 AND expires_at > $2 RETURNING ` + linkColumns
 )
 
-var _ account.LinkStore = (*Store)(nil)
+var _ account.LinkStore = (*Logins)(nil)
 
 // CreateLink implements account.LinkStore.
-func (s *Store) CreateLink(ctx context.Context, l account.Link) (stored bool, err error) {
+func (s *Logins) CreateLink(ctx context.Context, l account.Link) (stored bool, err error) {
 	err = s.inTx(ctx, "create link", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockLinks, l.Email); err != nil {
 			return failure("lock links", err)
@@ -46,16 +46,16 @@ func (s *Store) CreateLink(ctx context.Context, l account.Link) (stored bool, er
 }
 
 // Link implements account.LinkStore.
-func (s *Store) Link(ctx context.Context, hash [32]byte, now time.Time) (account.Link, error) {
+func (s *Logins) Link(ctx context.Context, hash [32]byte, now time.Time) (account.Link, error) {
 	return s.readLink(ctx, selectLink, hash, now)
 }
 
 // TakeLink implements account.LinkStore.
-func (s *Store) TakeLink(ctx context.Context, hash [32]byte, now time.Time) (account.Link, error) {
+func (s *Logins) TakeLink(ctx context.Context, hash [32]byte, now time.Time) (account.Link, error) {
 	return s.readLink(ctx, takeLink, hash, now)
 }
 
-func (s *Store) readLink(ctx context.Context, sql string, hash [32]byte, now time.Time) (account.Link, error) {
+func (s *core) readLink(ctx context.Context, sql string, hash [32]byte, now time.Time) (account.Link, error) {
 	rows, err := s.pool.Query(ctx, sql, hash[:], now)
 	if err != nil {
 		return account.Link{}, failure("read link", err)

@@ -51,7 +51,7 @@ SELECT id, decision FROM payment_parked WHERE provider = $1 AND event_id = $2 AN
 
 // Park stores an event that an operator must decide; storing the same event again changes nothing.
 // Rows are bounded: see [ledger.ParkedRoom]. Transactions that park wait for each other.
-func (s *Store) Park(ctx context.Context, p ledger.Parked) error {
+func (s *Payments) Park(ctx context.Context, p ledger.Parked) error {
 	return s.inTx(ctx, "park event", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockParking); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (s *Store) Park(ctx context.Context, p ledger.Parked) error {
 }
 
 // Parked lists parked events, newest first.
-func (s *Store) Parked(ctx context.Context, q ledger.ParkedQuery) ([]ledger.Parked, error) {
+func (s *Payments) Parked(ctx context.Context, q ledger.ParkedQuery) ([]ledger.Parked, error) {
 	rows, err := s.pool.Query(ctx, listParkedSQL, q.Open, max(1, q.Limit), max(0, q.Offset))
 	if err != nil {
 		return nil, failure("list parked events", err)
@@ -107,7 +107,7 @@ func scanParked(row pgx.CollectableRow) (p ledger.Parked, err error) {
 // DecideParked carries out an operator's decision in one transaction, once: a repeat changes
 // nothing and returns the same. Errors: errs.NotFound without such an event or account,
 // errs.Conflict after another decision or for a closed account, errs.InvalidRequest.
-func (s *Store) DecideParked(ctx context.Context, v ledger.ParkedVerdict) (p ledger.Parked, err error) {
+func (s *Payments) DecideParked(ctx context.Context, v ledger.ParkedVerdict) (p ledger.Parked, err error) {
 	err = s.inTx(ctx, "decide parked event", func(tx pgx.Tx) error {
 		p, err = decideParked(ctx, tx, v)
 		return err
@@ -121,7 +121,7 @@ func (s *Store) DecideParked(ctx context.Context, v ledger.ParkedVerdict) (p led
 	return p, err
 }
 
-// decideParked locks in the order of [Store.ApplyNotice]: the payment, the parked row, the account.
+// decideParked locks in the order of [Payments.ApplyNotice]: the payment, the parked row, the account.
 func decideParked(ctx context.Context, tx pgx.Tx, v ledger.ParkedVerdict) (ledger.Parked, error) {
 	p, err := readParked(ctx, tx, oneParkedSQL, v.ID)
 	if err != nil {

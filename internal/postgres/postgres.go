@@ -34,12 +34,6 @@ type Config struct {
 	Insecure link.Insecure `kong:"-"` // plain text off loopback
 }
 
-// Store stores adnet's data in PostgreSQL. It is safe for concurrent use.
-type Store struct {
-	pool *pgxpool.Pool
-	days dayCache // partitions of billed_event known to exist
-}
-
 // Secrets returns the passwords in a URL or list of pairs, as the driver parses it; none if it
 // cannot.
 func Secrets(url string) []string {
@@ -52,10 +46,10 @@ func Secrets(url string) []string {
 
 // Open connects and checks that the server responds. The error names the wrong setting and never
 // contains the password. Open does not migrate: see [Migrate].
-func Open(ctx context.Context, cfg Config) (*Store, error) { return open(ctx, cfg, nil) }
+func Open(ctx context.Context, cfg Config) (*Stores, error) { return open(ctx, cfg, nil) }
 
 // open is Open with a listener for handshakes.
-func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Store, error) {
+func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Stores, error) {
 	if cfg.URL == "" {
 		return nil, errNoURL()
 	}
@@ -91,7 +85,7 @@ func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Sto
 		pool.Close()
 		return nil, unreachable(config.ConnConfig, err)
 	}
-	return &Store{pool: pool}, nil
+	return newStores(&core{pool: pool}), nil
 }
 
 func errNoURL() error {
@@ -105,15 +99,16 @@ func unreachable(config *pgx.ConnConfig, err error) error {
 		EnvURL, strings.Join(servers(config), ","), config.Database, explain(err))
 }
 
-// Close waits until every connection is returned and closed. The store must not be used afterwards.
-func (s *Store) Close() { s.pool.Close() }
+// Close waits until every connection is returned and closed. The stores must not be used
+// afterwards.
+func (s *Stores) Close() { s.pool.Close() }
 
 // Ping returns an error with errs.Unavailable when the server does not respond.
-func (s *Store) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
+func (s *Stores) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
 
 // inTx runs fn in one READ COMMITTED transaction: every statement sees all rows committed before it
 // began. Reads after a lock rely on that.
-func (s *Store) inTx(ctx context.Context, op string, fn func(tx pgx.Tx) error) error {
+func (s *core) inTx(ctx context.Context, op string, fn func(tx pgx.Tx) error) error {
 	return failure(op, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, fn))
 }
 

@@ -12,7 +12,7 @@ import (
 const selectHighestBids = `SELECT campaign_id, billing_model, bid FROM campaign_highest_bid`
 
 // HighestBids lists the highest bid of each campaign so far, for each billing model.
-func (s *Store) HighestBids(ctx context.Context) ([]ledger.HighestBid, error) {
+func (s *Campaigns) HighestBids(ctx context.Context) ([]ledger.HighestBid, error) {
 	rows, err := s.pool.Query(ctx, selectHighestBids)
 	if err != nil {
 		return nil, failure("read highest bids", err)

@@ -266,7 +266,7 @@ func queuePublisherEffects(batch *pgx.Batch, e ledger.Effects) {
 
 // PublisherDays lists the days from since (included) of the publishers with a day on last, and of
 // all other publishers of the same families, by family, developer and day.
-func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
+func (s *Publishers) PublisherDays(ctx context.Context, since, last day.Day) ([]traffic.PublisherDay, error) {
 	rows, err := s.pool.Query(ctx, publisherDaysSQL, int32(since), int32(last))
 	if err != nil {
 		return nil, failure("read publisher days", err)
@@ -286,7 +286,7 @@ func (s *Store) PublisherDays(ctx context.Context, since, last day.Day) ([]traff
 
 // FamilyOwners maps the developer ids of accounts to that of their family's oldest account, unless
 // it is their own.
-func (s *Store) FamilyOwners(ctx context.Context) (map[uuid.UUID]uuid.UUID, error) {
+func (s *Publishers) FamilyOwners(ctx context.Context) (map[uuid.UUID]uuid.UUID, error) {
 	rows, err := s.pool.Query(ctx, familyOwnersSQL)
 	if err != nil {
 		return nil, failure("read families of publishers", err)
@@ -302,7 +302,7 @@ func (s *Store) FamilyOwners(ctx context.Context) (map[uuid.UUID]uuid.UUID, erro
 
 // ReaderSums lists the sums of the days from since to last of the publishers of families with at
 // least so many impressions, by family and developer. Those that a person approved are not listed.
-func (s *Store) ReaderSums(
+func (s *Publishers) ReaderSums(
 	ctx context.Context, since, last day.Day, impressions int64,
 ) ([]traffic.PublisherDay, error) {
 	rows, err := s.pool.Query(ctx, readerSumsSQL, int32(since), int32(last), impressions)
@@ -322,7 +322,7 @@ func (s *Store) ReaderSums(
 
 // OpenQuarantine opens a case. It returns false when the publisher has an open case, about the same
 // campaign if it is about acts, or the case exists.
-func (s *Store) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error) {
+func (s *Publishers) OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error) {
 	opened := false
 	err := s.inTx(ctx, "open quarantine", func(tx pgx.Tx) (err error) {
 		opened, err = openCase(ctx, tx, c)
@@ -346,7 +346,7 @@ func openCase(ctx context.Context, tx pgx.Tx, c ledger.Quarantine) (bool, error)
 }
 
 // Quarantines lists cases, newest first.
-func (s *Store) Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error) {
+func (s *Publishers) Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error) {
 	var developer *uuid.UUID
 	if q.Developer != uuid.Nil {
 		developer = &q.Developer
@@ -386,7 +386,7 @@ var errMoreCampaigns = errors.New("a further campaign was charged for the traffi
 // EndQuarantine carries out a decision in one transaction: see [ledger.EndQuarantine]. The same
 // decision again returns the same case and writes nothing. Errors: errs.NotFound, errs.Conflict
 // after the opposite decision.
-func (s *Store) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (c ledger.Quarantine, err error) {
+func (s *Publishers) EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (c ledger.Quarantine, err error) {
 	for range 20 {
 		err = s.inTx(ctx, "end quarantine", func(tx pgx.Tx) error {
 			c, err = endQuarantine(ctx, tx, v)
@@ -545,7 +545,7 @@ func takeBack(ctx context.Context, tx pgx.Tx, id uuid.UUID, c clawback) error {
 }
 
 // Reversals lists the rows that a transaction reverses.
-func (s *Store) Reversals(ctx context.Context, transaction uuid.UUID) ([]ledger.Reversal, error) {
+func (s *Publishers) Reversals(ctx context.Context, transaction uuid.UUID) ([]ledger.Reversal, error) {
 	rows, err := s.pool.Query(ctx, reversalsSQL, transaction)
 	if err != nil {
 		return nil, failure("read reversals", err)
@@ -564,7 +564,7 @@ func readQuarantine(ctx context.Context, tx pgx.Tx, id uuid.UUID) (ledger.Quaran
 
 // SetMintCap gives a publisher a daily mint cap of its own; a nil Cap restores the installation's.
 // Every change stays on record.
-func (s *Store) SetMintCap(ctx context.Context, c ledger.MintCap) error {
+func (s *Publishers) SetMintCap(ctx context.Context, c ledger.MintCap) error {
 	return s.inTx(ctx, "set mint cap", func(tx pgx.Tx) error {
 		var before *int64
 		err := tx.QueryRow(ctx, readCapSQL, c.DeveloperID).Scan(&before)

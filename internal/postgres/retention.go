@@ -62,7 +62,7 @@ func queueHorizon(batch *pgx.Batch, date *day.Day) {
 // so that a crash at any later line may leave unused marks, but never a day that is still accepted
 // and has no marks. With dry set nothing changes, and the result counts the rows to remove. The
 // sums of removed rows are stored for verify in the same transactions.
-func (s *Store) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r ledger.Removed, err error) {
+func (s *Retention) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r ledger.Removed, err error) {
 	if err := s.pool.QueryRow(ctx, readHorizonSQL).Scan(&r.Horizon); err != nil {
 		return r, failure("read the retention horizon", err)
 	}
@@ -103,7 +103,7 @@ func (s *Store) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r led
 	return r, err
 }
 
-func (s *Store) wouldRemove(ctx context.Context, cut ledger.Cutoffs, r ledger.Removed) (ledger.Removed, error) {
+func (s *core) wouldRemove(ctx context.Context, cut ledger.Cutoffs, r ledger.Removed) (ledger.Removed, error) {
 	err := s.snapshot(ctx, func(tx pgx.Tx) (err error) {
 		if r.Days, err = markedDays(ctx, tx, r.Horizon); err != nil {
 			return err
@@ -137,7 +137,7 @@ func markedDays(ctx context.Context, q querier, horizon day.Day) ([]day.Day, err
 }
 
 // dropMarks drops the partitions before the horizon, one transaction each.
-func (s *Store) dropMarks(ctx context.Context, r *ledger.Removed) error {
+func (s *core) dropMarks(ctx context.Context, r *ledger.Removed) error {
 	days, err := markedDays(ctx, s.pool, r.Horizon)
 	if err != nil {
 		return failure("list marked days", err)
@@ -165,7 +165,7 @@ func (s *Store) dropMarks(ctx context.Context, r *ledger.Removed) error {
 }
 
 // prune removes some applied ranges and stores their sums; more reports whether others may be left.
-func (s *Store) prune(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) (more bool, err error) {
+func (s *core) prune(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) (more bool, err error) {
 	var removed applied
 	ranges := int64(0)
 	err = s.inTx(ctx, "prune applied ranges", func(tx pgx.Tx) error {

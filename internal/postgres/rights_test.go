@@ -23,9 +23,9 @@ import (
 func TestApplicationCannotChangeTheLedger(t *testing.T) {
 	s := openStore(t)
 	u := storetest.AddUser(t, storesOf(s))
-	require.NoError(t, storetest.Pay(t.Context(), s, u.ID, 5))
+	require.NoError(t, storetest.Pay(t.Context(), s.Payments, u.ID, 5))
 	// a partition is made without the right to make tables
-	require.NoError(t, s.InTx(t.Context(), func(tx ledger.Tx) error {
+	require.NoError(t, s.Ledger.InTx(t.Context(), func(tx ledger.Tx) error {
 		_, err := tx.MarkFirst(t.Context(), []ledger.Key{{Day: 20001, Auction: uuid.New(), Type: ledger.Click}})
 		return err
 	}))
@@ -71,9 +71,9 @@ func requireNoRight(t *testing.T, err error, statement string) {
 	require.Equal(t, "42501", refused.Code, "%s: %s", statement, refused.Message)
 }
 
-func check(t *testing.T, s *Store, name string) ledger.Check {
+func check(t *testing.T, s *Stores, name string) ledger.Check {
 	t.Helper()
-	checks, err := s.Verify(t.Context(), ledger.VerifyOptions{})
+	checks, err := s.Ledger.Verify(t.Context(), ledger.VerifyOptions{})
 	require.NoError(t, err)
 	for _, c := range checks {
 		if c.Name == name {
@@ -134,7 +134,7 @@ func TestChainShowsTampering(t *testing.T) {
 			for range 2 {
 				u := storetest.AddUser(t, storesOf(s))
 				for i := range 3 {
-					require.NoError(t, storetest.Pay(t.Context(), s, u.ID, money.Micros(5+i)))
+					require.NoError(t, storetest.Pay(t.Context(), s.Payments, u.ID, money.Micros(5+i)))
 				}
 			}
 			require.True(t, check(t, s, ledger.CheckChain).OK())
@@ -163,9 +163,9 @@ func TestChainInSQL(t *testing.T) {
 	s := openStore(t)
 	u := storetest.AddUser(t, storesOf(s))
 	for range 3 {
-		require.NoError(t, storetest.Pay(t.Context(), s, u.ID, 5))
+		require.NoError(t, storetest.Pay(t.Context(), s.Payments, u.ID, 5))
 	}
-	_, err := s.ApplyNotice(
+	_, err := s.Payments.ApplyNotice(
 		t.Context(),
 		ledger.Notice{
 			Provider: ledger.Stripe, EventID: "e1", Kind: ledger.NoticePaid, PaymentID: "pi_ü", Amount: 9,
@@ -173,7 +173,7 @@ func TestChainInSQL(t *testing.T) {
 		},
 	)
 	require.NoError(t, err)
-	_, err = s.ApplyNotice(
+	_, err = s.Payments.ApplyNotice(
 		t.Context(),
 		ledger.Notice{
 			Provider: ledger.Stripe, EventID: "e2", Kind: ledger.NoticeRefundedTo, PaymentID: "pi_ü", Amount: 4,

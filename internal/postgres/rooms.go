@@ -92,12 +92,14 @@ SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
 
 // RoomReader reads the campaigns' rooms: the amounts that they may still spend.
 type RoomReader struct {
-	store *Store
+	store *core
 	opts  reserve.RoomOptions
 }
 
 // RoomReader returns a reader of rooms with the options.
-func (s *Store) RoomReader(opts reserve.RoomOptions) *RoomReader { return &RoomReader{s, opts} }
+func (s *Campaigns) RoomReader(opts reserve.RoomOptions) *RoomReader {
+	return &RoomReader{s.core, opts}
+}
 
 // Rooms lists the rooms of all campaigns that are neither archived nor rejected when cursor is 0.
 // Otherwise it lists those that may have changed since the call that returned cursor as next; some

@@ -44,7 +44,7 @@ WHERE (account, asset) > ($1, $2) AND ($3 = '' OR account = $3) ORDER BY account
 )
 
 // Movements searches the ledger; see [ledger.Search].
-func (s *Store) Movements(ctx context.Context, q ledger.Search) ([]ledger.Found, error) {
+func (s *Ledger) Movements(ctx context.Context, q ledger.Search) ([]ledger.Found, error) {
 	args := []any{
 		string(q.Account), q.Subjects, nullID(q.Transaction), string(q.Kind), nullTime(q.Since), nullTime(q.Until),
 	}
@@ -78,7 +78,7 @@ func (s *Store) Movements(ctx context.Context, q ledger.Search) ([]ledger.Found,
 }
 
 // readEntries fills in the entries of each movement.
-func (s *Store) readEntries(ctx context.Context, list []ledger.Found) error {
+func (s *core) readEntries(ctx context.Context, list []ledger.Found) error {
 	at := make(map[uuid.UUID]*ledger.Found, len(list))
 	ids := make([]uuid.UUID, len(list))
 	for i := range list {
@@ -103,7 +103,7 @@ func (s *Store) readEntries(ctx context.Context, list []ledger.Found) error {
 }
 
 // Heads lists the ends of the chains; see [ledger.HeadQuery].
-func (s *Store) Heads(ctx context.Context, q ledger.HeadQuery) ([]ledger.SideHead, error) {
+func (s *Ledger) Heads(ctx context.Context, q ledger.HeadQuery) ([]ledger.SideHead, error) {
 	rows, err := s.pool.Query(
 		ctx, selectHeads, string(q.After.Account), string(q.After.Asset), string(q.Account), q.Size(),
 	)

@@ -38,10 +38,10 @@ const (
 	keepSession = `UPDATE login_session SET version = $3 WHERE id = $2 AND user_id = $1 AND version = $3 - 1`
 )
 
-var _ account.SessionStore = (*Store)(nil)
+var _ account.SessionStore = (*Logins)(nil)
 
 // CreateSession implements account.SessionStore.
-func (s *Store) CreateSession(ctx context.Context, n account.Session) error {
+func (s *Logins) CreateSession(ctx context.Context, n account.Session) error {
 	return s.inTx(ctx, "create session", func(tx pgx.Tx) error {
 		// Under the account's lock, so that concurrent logins cannot exceed the limit.
 		u, err := readUser(ctx, tx, lockUser, n.UserID)
@@ -61,7 +61,7 @@ func (s *Store) CreateSession(ctx context.Context, n account.Session) error {
 }
 
 // Session implements account.SessionStore.
-func (s *Store) Session(ctx context.Context, id uuid.UUID) (account.Session, error) {
+func (s *Logins) Session(ctx context.Context, id uuid.UUID) (account.Session, error) {
 	rows, err := s.pool.Query(ctx, selectSession, id)
 	if err != nil {
 		return account.Session{}, failure("read session", err)
@@ -76,7 +76,7 @@ func (s *Store) Session(ctx context.Context, id uuid.UUID) (account.Session, err
 func errNoSession() error { return errs.New(errs.NotFound, "no such session") }
 
 // Sessions implements account.SessionStore.
-func (s *Store) Sessions(ctx context.Context, user uuid.UUID) ([]account.Session, error) {
+func (s *Logins) Sessions(ctx context.Context, user uuid.UUID) ([]account.Session, error) {
 	rows, err := s.pool.Query(ctx, listSessions, user)
 	if err != nil {
 		return nil, failure("list sessions", err)
@@ -92,7 +92,7 @@ func scanSession(row pgx.CollectableRow) (n account.Session, err error) {
 }
 
 // EndSession implements account.SessionStore.
-func (s *Store) EndSession(ctx context.Context, user, id uuid.UUID) error {
+func (s *Logins) EndSession(ctx context.Context, user, id uuid.UUID) error {
 	return s.inTx(ctx, "end session", func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, endSession, id, user)
 		if err != nil {
@@ -106,13 +106,13 @@ func (s *Store) EndSession(ctx context.Context, user, id uuid.UUID) error {
 }
 
 // dropExpired removes the sessions that expired before a time.
-func (s *Store) dropExpired(ctx context.Context, before time.Time) error {
+func (s *core) dropExpired(ctx context.Context, before time.Time) error {
 	_, err := s.pool.Exec(ctx, dropExpired, before)
 	return failure("drop expired sessions", err)
 }
 
 // RenewLogins implements account.SessionStore.
-func (s *Store) RenewLogins(
+func (s *Logins) RenewLogins(
 	ctx context.Context, user, keep uuid.UUID, edit func(*account.User) error,
 ) (u account.User, ended int, err error) {
 	err = s.inTx(ctx, "renew logins", func(tx pgx.Tx) error {

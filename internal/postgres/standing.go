@@ -42,7 +42,7 @@ ORDER BY config_version DESC LIMIT 1), 0) WHERE id = $1 RETURNING ceiling`
 )
 
 // Voters lists all accounts with what their votes need, by id.
-func (s *Store) Voters(ctx context.Context) ([]standing.Account, error) {
+func (s *Campaigns) Voters(ctx context.Context) ([]standing.Account, error) {
 	rows, err := s.pool.Query(ctx, selectVoters)
 	if err != nil {
 		return nil, failure("read voters", err)
@@ -57,7 +57,7 @@ func (s *Store) Voters(ctx context.Context) ([]standing.Account, error) {
 
 // BackedCharges lists the sums of the charges that were received on the days from since to until,
 // by payer and publisher.
-func (s *Store) BackedCharges(ctx context.Context, since, until day.Day) ([]standing.Charge, error) {
+func (s *Campaigns) BackedCharges(ctx context.Context, since, until day.Day) ([]standing.Charge, error) {
 	rows, err := s.pool.Query(ctx, selectCharges, int32(since), int32(until))
 	if err != nil {
 		return nil, failure("read charges", err)
@@ -71,7 +71,7 @@ func (s *Store) BackedCharges(ctx context.Context, since, until day.Day) ([]stan
 
 // KeepStandings stores the standings of campaigns that did not change meanwhile: an owner's change
 // takes precedence, and the next minute's run starts from it.
-func (s *Store) KeepStandings(ctx context.Context, changes []campaign.StandingChange) error {
+func (s *Campaigns) KeepStandings(ctx context.Context, changes []campaign.StandingChange) error {
 	for i := range changes {
 		// One transaction each: config_head is held for a moment only.
 		if err := s.inTx(
@@ -106,7 +106,7 @@ func stand(ctx context.Context, tx pgx.Tx, change *campaign.StandingChange) erro
 
 // KeepPublisherVotes replaces the votes of publishers. The keys are accounts; one that is missing
 // has no vote.
-func (s *Store) KeepPublisherVotes(ctx context.Context, votes map[uuid.UUID]int64) error {
+func (s *Campaigns) KeepPublisherVotes(ctx context.Context, votes map[uuid.UUID]int64) error {
 	accounts, of := make([]uuid.UUID, 0, len(votes)), make([]int64, 0, len(votes))
 	for id, vote := range votes {
 		accounts, of = append(accounts, id), append(of, vote)
@@ -127,7 +127,7 @@ func (s *Store) KeepPublisherVotes(ctx context.Context, votes map[uuid.UUID]int6
 }
 
 // PublisherVotes returns the votes of publishers by developer id; a missing one has none.
-func (s *Store) PublisherVotes(ctx context.Context) (map[uuid.UUID]int64, error) {
+func (s *Campaigns) PublisherVotes(ctx context.Context) (map[uuid.UUID]int64, error) {
 	rows, err := s.pool.Query(ctx, selectPublisherVotes)
 	if err != nil {
 		return nil, failure("read the votes of publishers", err)

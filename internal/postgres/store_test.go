@@ -28,7 +28,7 @@ func TestConformance(t *testing.T) {
 
 // openStore opens a migrated database of its own as the application does: as a role that owns
 // nothing.
-func openStore(t testing.TB) *Store {
+func openStore(t testing.TB) *Stores {
 	t.Helper()
 	owner := testenv.Postgres(t)
 	app := testenv.PostgresApp(t, owner)
@@ -42,7 +42,7 @@ func openStore(t testing.TB) *Store {
 
 // asOwner is a connection to the database of s as the role that owns the tables: for damage that
 // the application's role could not do.
-func asOwner(t testing.TB, s *Store) *Store {
+func asOwner(t testing.TB, s *Stores) *Stores {
 	t.Helper()
 	owner, err := Open(
 		t.Context(),
@@ -64,17 +64,27 @@ func (c Config) database(name string) Config {
 	return c
 }
 
-func storesOf(s *Store) storetest.Stores {
+func storesOf(s *Stores) storetest.Stores {
 	return storetest.Stores{
-		Users: s, Keys: s, Blocks: s, Publish: s, Campaigns: s, Changes: s, Inside: inside{s}, Credits: credits{s},
+		Users: s.Accounts, Keys: s.Accounts, Blocks: s.Accounts, Publish: s.Accounts, Logins: s.Logins,
+		Campaigns: s.Campaigns, Changes: s.Campaigns, Goals: s.Campaigns, Standings: s.Campaigns, Books: s.Ledger,
+		Payments: s.Payments, Publishers: s.Publishers, Audit: s.Audit, AdReports: s.AdReports, Unproven: s.Traffic,
+		Journal: s.Journal, Retention: s.Retention, Inside: inside{s}, Credits: credits{s},
+	}
+}
+
+func personsOf(s *Stores) storetest.Persons {
+	return storetest.Persons{
+		Accounts: s.Accounts, Logins: s.Logins, Store: s.Campaigns, Books: s.Ledger, Audit: s.Audit,
+		Payments: s.Payments,
 	}
 }
 
 // inside shows the suite state of a store beyond its interfaces.
-type inside struct{ s *Store }
+type inside struct{ s *Stores }
 
 func (i inside) HighestBids(ctx context.Context) ([]ledger.HighestBid, error) {
-	return i.s.HighestBids(ctx)
+	return i.s.Campaigns.HighestBids(ctx)
 }
 
 func (i inside) Inactive(ctx context.Context, id uuid.UUID) ([]ledger.Interval, error) {
@@ -119,7 +129,7 @@ func (i inside) Spend(ctx context.Context, s ledger.Spend) error {
 }
 
 // credits is the Credits side of the ledger for the suite.
-type credits struct{ s *Store }
+type credits struct{ s *Stores }
 
 func (c credits) Grant(ctx context.Context, developer uuid.UUID, n money.Credits) error {
 	id := uuid.New()
@@ -212,12 +222,12 @@ func TestFailuresCarryCodes(t *testing.T) {
 	t.Cleanup(s.Close)
 	require.NoError(t, s.Ping(t.Context()))
 
-	_, err = s.User(t.Context(), uuid.New())
+	_, err = s.Accounts.User(t.Context(), uuid.New())
 	require.True(t, errs.Is(err, errs.Unavailable), "%v", err)
 	require.Contains(t, errs.Of(err).Message, "adnet migrate")
 
 	require.NoError(t, Migrate(t.Context(), address, func(string) {}))
-	_, err = s.UserByEmail(t.Context(), "a\x00b@example.com")
+	_, err = s.Accounts.UserByEmail(t.Context(), "a\x00b@example.com")
 	require.True(t, errs.Is(err, errs.InvalidRequest), "%v", err)
 
 	// Ended by an administrator in the middle of a transaction: the caller may try again.
@@ -229,7 +239,7 @@ func TestFailuresCarryCodes(t *testing.T) {
 
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = s.User(cancelled, uuid.New())
+	_, err = s.Accounts.User(cancelled, uuid.New())
 	require.ErrorIs(t, err, context.Canceled)
 
 	s.Close()
@@ -250,7 +260,7 @@ func TestPauseWaitsForSettlement(t *testing.T) {
 			return err
 		}
 		go func() {
-			got, _ := s.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
+			got, _ := s.Campaigns.UpdateCampaign(t.Context(), c.ID, func(e *campaign.Campaign) error {
 				e.Status = campaign.Paused
 				return nil
 			})
@@ -271,7 +281,7 @@ func TestPauseWaitsForSettlement(t *testing.T) {
 }
 
 // waitForLock returns once another session of the database waits for a lock.
-func waitForLock(t *testing.T, s *Store) {
+func waitForLock(t *testing.T, s *Stores) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		var waiting int
@@ -341,7 +351,7 @@ func TestReadsUseIndexes(t *testing.T) {
 		require.Contains(t, plan, q.index, q.sql)
 		require.NotContains(t, plan, "Seq Scan on campaign c")
 	}
-	changed, head, err := s.ChangedCampaigns(t.Context(), rows-3, 100)
+	changed, head, err := s.Campaigns.ChangedCampaigns(t.Context(), rows-3, 100)
 	require.NoError(t, err)
 	require.Len(t, changed, 3)
 	require.EqualValues(t, rows, head)

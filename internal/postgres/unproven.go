@@ -38,7 +38,7 @@ GROUP BY 1`
 
 // AddUnproven adds to the counts of each campaign, reason and minute, and drops counts more than
 // [traffic.UnprovenDays] older than the newest.
-func (s *Store) AddUnproven(ctx context.Context, counts []traffic.Unproven) error {
+func (s *Traffic) AddUnproven(ctx context.Context, counts []traffic.Unproven) error {
 	n := len(counts)
 	ids, minutes, reasons := make([][16]byte, n), make([]int32, n), make([]string, n)
 	events, samples := make([]int64, n), make([]*string, n)
@@ -66,7 +66,7 @@ func (s *Store) AddUnproven(ctx context.Context, counts []traffic.Unproven) erro
 }
 
 // Unproven sums the counts of a campaign by reason, from since to until, both included.
-func (s *Store) Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error) {
+func (s *Traffic) Unproven(ctx context.Context, campaign uuid.UUID, since, until day.Day) (map[string]int64, error) {
 	rows, err := s.pool.Query(
 		ctx, unprovenSQL, campaign, int32(day.MinuteOf(since.Time())), int32(day.MinuteOf((until + 1).Time())),
 	)
@@ -85,7 +85,7 @@ func (s *Store) Unproven(ctx context.Context, campaign uuid.UUID, since, until d
 
 // UnreadClicks sums the counts of conversions whose click id cannot be read by day: of a campaign,
 // of all campaigns of an advertiser, or of all for zero ids.
-func (s *Store) UnreadClicks(
+func (s *Traffic) UnreadClicks(
 	ctx context.Context, advertiser, campaign uuid.UUID, since, until day.Day,
 ) (map[day.Day]int64, error) {
 	rows, err := s.pool.Query(

@@ -75,10 +75,10 @@ const (
 	knowsNetwork = `SELECT EXISTS (SELECT FROM login_network WHERE user_id = $1 AND network = $2 AND good_at >= $3)`
 )
 
-var _ account.UserStore = (*Store)(nil)
+var _ account.UserStore = (*Accounts)(nil)
 
 // CreateUser stores a new account, with its e-mail in lower case. Errors: errs.Conflict.
-func (s *Store) CreateUser(ctx context.Context, u account.User) error {
+func (s *Accounts) CreateUser(ctx context.Context, u account.User) error {
 	u.Email = strings.ToLower(u.Email)
 	return s.inTx(ctx, "create user", func(tx pgx.Tx) error {
 		return createUser(ctx, tx, u)
@@ -102,24 +102,24 @@ func createUser(ctx context.Context, tx pgx.Tx, u account.User) error {
 }
 
 // User finds an account by id. Errors: errs.NotFound.
-func (s *Store) User(ctx context.Context, id uuid.UUID) (account.User, error) {
+func (s *Accounts) User(ctx context.Context, id uuid.UUID) (account.User, error) {
 	return readUser(ctx, s.pool, selectUser, id)
 }
 
 // UserByEmail finds an account by e-mail, ignoring case. Errors: errs.NotFound.
-func (s *Store) UserByEmail(ctx context.Context, email string) (account.User, error) {
+func (s *Accounts) UserByEmail(ctx context.Context, email string) (account.User, error) {
 	return readUser(ctx, s.pool, selectUserByEmail, strings.ToLower(email))
 }
 
 // UpdateUser runs edit on the locked row and stores the result, except for changes of the ids and
 // the creation time. Errors: errs.NotFound, errs.Conflict when the new e-mail is taken, and the
 // errors of edit.
-func (s *Store) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
+func (s *Accounts) UpdateUser(ctx context.Context, id uuid.UUID, edit func(*account.User) error) (account.User, error) {
 	return s.RuleUser(ctx, account.Ruling{UserID: id, Edit: edit})
 }
 
 // RuleUser implements account.UserStore.
-func (s *Store) RuleUser(ctx context.Context, r account.Ruling) (account.User, error) {
+func (s *Accounts) RuleUser(ctx context.Context, r account.Ruling) (account.User, error) {
 	var stored account.User
 	err := s.inTx(ctx, "update user", func(tx pgx.Tx) (err error) {
 		stored, err = ruleUser(ctx, tx, r)
@@ -225,7 +225,7 @@ func versionsFor(
 }
 
 // Users implements account.UserStore.
-func (s *Store) Users(ctx context.Context, f account.UserFilter) ([]account.User, int, error) {
+func (s *Accounts) Users(ctx context.Context, f account.UserFilter) ([]account.User, int, error) {
 	args := []any{string(f.Role), f.Suspended, strings.ToLower(f.Text), f.NameWaits, nullID(f.Family)}
 	var total int
 	if err := s.pool.QueryRow(ctx, countUsers, args...).Scan(&total); err != nil {
@@ -280,7 +280,7 @@ func emailTaken(err error) error {
 }
 
 // NoteNetwork implements account.NetworkStore. It stores a hash of account and network.
-func (s *Store) NoteNetwork(ctx context.Context, user uuid.UUID, network string, at, forget time.Time) error {
+func (s *Logins) NoteNetwork(ctx context.Context, user uuid.UUID, network string, at, forget time.Time) error {
 	if _, err := s.pool.Exec(ctx, forgetNetworks, user, forget); err != nil {
 		return failure("forget networks", err)
 	}
@@ -289,7 +289,7 @@ func (s *Store) NoteNetwork(ctx context.Context, user uuid.UUID, network string,
 }
 
 // KnowsNetwork implements account.NetworkStore.
-func (s *Store) KnowsNetwork(
+func (s *Logins) KnowsNetwork(
 	ctx context.Context, user uuid.UUID, network string, since time.Time,
 ) (known bool, err error) {
 	err = s.pool.QueryRow(ctx, knowsNetwork, user, networkHash(user, network), since).Scan(&known)

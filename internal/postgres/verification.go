@@ -26,7 +26,7 @@ const (
 )
 
 // Verifications lists the newest runs, the newest first.
-func (s *Store) Verifications(ctx context.Context, limit int) ([]ledger.Verification, error) {
+func (s *Ledger) Verifications(ctx context.Context, limit int) ([]ledger.Verification, error) {
 	rows, err := s.pool.Query(ctx, selectVerifications, min(max(limit, 1), ledger.VerifyKept))
 	if err != nil {
 		return nil, failure("list verifications", err)
@@ -37,7 +37,7 @@ func (s *Store) Verifications(ctx context.Context, limit int) ([]ledger.Verifica
 
 // AskVerification requests a run from the consumers. If a run is already waiting or running, it
 // returns that one. Errors: errs.Conflict too soon after the last run.
-func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time) (v ledger.Verification, err error) {
+func (s *Ledger) AskVerification(ctx context.Context, by uuid.UUID, now time.Time) (v ledger.Verification, err error) {
 	err = s.inTx(ctx, "ask for a verification", func(tx pgx.Tx) error {
 		newest, err := newestVerification(ctx, tx)
 		if err != nil {
@@ -56,7 +56,7 @@ func (s *Store) AskVerification(ctx context.Context, by uuid.UUID, now time.Time
 
 // BeginVerification takes the waiting run, or with nightly begins a new one. It returns false when
 // there is nothing to do or another process runs one.
-func (s *Store) BeginVerification(
+func (s *Ledger) BeginVerification(
 	ctx context.Context, nightly bool, now time.Time,
 ) (v ledger.Verification, begun bool, err error) {
 	err = s.inTx(ctx, "begin a verification", func(tx pgx.Tx) error {
@@ -77,7 +77,7 @@ func (s *Store) BeginVerification(
 }
 
 // EndVerification stores the result of a run, once.
-func (s *Store) EndVerification(ctx context.Context, v ledger.Verification) error {
+func (s *Ledger) EndVerification(ctx context.Context, v ledger.Verification) error {
 	checks, err := json.Marshal(v.Checks)
 	if err != nil {
 		return err

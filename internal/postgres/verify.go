@@ -126,7 +126,7 @@ FROM archive_progress a LEFT JOIN consumer_offset o ON o.stream = a.stream AND o
 
 // Verify runs the checks that need only the database, in one snapshot, so settlement may continue
 // meanwhile. It reads every row of the ledger and is too expensive for a frequent timer.
-func (s *Store) Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
+func (s *Ledger) Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error) {
 	var checks []ledger.Check
 	err := s.snapshot(ctx, func(tx pgx.Tx) (err error) {
 		checks, err = (&verification{ctx: ctx, tx: tx, opts: o}).run()
@@ -136,7 +136,7 @@ func (s *Store) Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Ch
 }
 
 // ArchivedTotals sums the rows marked as archived; the analytics store must have the same sums.
-func (s *Store) ArchivedTotals(ctx context.Context) (ledger.Totals, error) {
+func (s *Archive) ArchivedTotals(ctx context.Context) (ledger.Totals, error) {
 	var a applied
 	err := s.snapshot(ctx, func(tx pgx.Tx) error { return a.read(ctx, tx, archivedRanges) })
 	if err == nil && a.damaged != "" {
@@ -146,7 +146,7 @@ func (s *Store) ArchivedTotals(ctx context.Context) (ledger.Totals, error) {
 }
 
 // snapshot runs fn in a read-only transaction that sees one state of the database.
-func (s *Store) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
+func (s *core) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, fn)
 }
 

@@ -26,7 +26,7 @@ const (
 )
 
 // WeightState returns the state that nodes follow.
-func (s *Store) WeightState(ctx context.Context) (ranking.State, error) {
+func (s *Weights) WeightState(ctx context.Context) (ranking.State, error) {
 	rows, err := s.pool.Query(ctx, selectWeightState)
 	if err != nil {
 		return ranking.State{}, failure("read weights", err)
@@ -38,7 +38,7 @@ func (s *Store) WeightState(ctx context.Context) (ranking.State, error) {
 }
 
 // WeightData returns an encoded version. Errors: errs.NotFound.
-func (s *Store) WeightData(ctx context.Context, number int64) (data []byte, err error) {
+func (s *Weights) WeightData(ctx context.Context, number int64) (data []byte, err error) {
 	err = s.pool.QueryRow(ctx, selectWeightData, number).Scan(&data)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, ranking.ErrUnknown
@@ -47,7 +47,7 @@ func (s *Store) WeightData(ctx context.Context, number int64) (data []byte, err 
 }
 
 // WeightVersions lists the latest versions, newest first, without their data.
-func (s *Store) WeightVersions(ctx context.Context, limit int) ([]ranking.Version, error) {
+func (s *Weights) WeightVersions(ctx context.Context, limit int) ([]ranking.Version, error) {
 	return readWeights(ctx, s.pool, limit)
 }
 
@@ -65,7 +65,7 @@ func readWeights(ctx context.Context, q querier, limit int) ([]ranking.Version, 
 }
 
 // AddWeights stores a new version with the stage refused; encode writes it for its number.
-func (s *Store) AddWeights(
+func (s *Weights) AddWeights(
 	ctx context.Context, at time.Time, report []byte, encode func(number int64) ([]byte, error),
 ) (number int64, err error) {
 	err = s.inTx(ctx, "keep weights", func(tx pgx.Tx) error {
@@ -90,7 +90,7 @@ func (s *Store) AddWeights(
 
 // MoveWeights applies the moves that decide returns for the stored versions, all or none. The
 // change is audited.
-func (s *Store) MoveWeights(
+func (s *Weights) MoveWeights(
 	ctx context.Context, at time.Time, decide func([]ranking.Version) ([]ranking.Move, error),
 ) error {
 	return s.inTx(ctx, "move weights", func(tx pgx.Tx) error {

@@ -26,13 +26,6 @@ type ActCases interface {
 	OpenActCases(ctx context.Context) (map[uuid.UUID][]uuid.UUID, error)
 }
 
-func actCases(t *testing.T, l Ledger) ActCases {
-	t.Helper()
-	cases, is := l.Settler.(ActCases)
-	require.True(t, is)
-	return cases
-}
-
 var actsCases = []ledgerCase{
 	{"WaitForTheDecision", actsWait},
 	{"AreRejected", actsRejected},
@@ -73,7 +66,7 @@ func (s *earlyLog) actCase(developer uuid.UUID) ledger.Quarantine {
 			Today: traffic.PublisherDay{DeveloperID: developer, Day: day.Of(now)},
 		},
 	}
-	opened, err := publishersOf(s.t, s.l).OpenQuarantine(s.t.Context(), c)
+	opened, err := s.l.Publishers.OpenQuarantine(s.t.Context(), c)
 	require.NoError(s.t, err)
 	require.True(s.t, opened)
 	return c
@@ -85,7 +78,7 @@ func (s *earlyLog) end(c ledger.Quarantine, d ledger.QuarantineDecision) {
 	v := decide(s.t, c, d)
 	v.At = s.written.Add(time.Minute)
 	for range 2 { // again changes nothing
-		ended, err := publishersOf(s.t, s.l).EndQuarantine(s.t.Context(), v)
+		ended, err := s.l.Publishers.EndQuarantine(s.t.Context(), v)
 		require.NoError(s.t, err)
 		require.Equal(s.t, d, ended.Decision)
 		require.Zero(s.t, ended.Held)
@@ -112,7 +105,7 @@ func (s *earlyLog) charged() int64 {
 
 func (s *earlyLog) held() int64 {
 	s.t.Helper()
-	held, err := actCases(s.t, s.l).HeldActs(s.t.Context())
+	held, err := s.l.Publishers.HeldActs(s.t.Context())
 	require.NoError(s.t, err)
 	return held[ledger.Acts{CampaignID: s.c.ID, DeveloperID: s.first.Event.DeveloperID}]
 }
@@ -254,7 +247,7 @@ func actsOfYoungPublishers(t *testing.T, l Ledger) {
 	}
 	require.Equal(t, ledger.OK, click(thief.DeveloperID), "no case")
 	c := s.actCase(thief.DeveloperID)
-	open, err := actCases(t, l).OpenActCases(t.Context())
+	open, err := l.Publishers.OpenActCases(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[uuid.UUID][]uuid.UUID{s.c.ID: {thief.DeveloperID}}, open)
 	require.Equal(t, actWaits, click(thief.DeveloperID))
@@ -358,14 +351,14 @@ func actsCaseHoldsNoCredits(t *testing.T, l Ledger) {
 	s.offsets[partition(0)] = 2
 	before := creditsOf(t, l, c.DeveloperID)
 	acts := s.actCase(c.DeveloperID)
-	again, err := publishersOf(t, l).OpenQuarantine(t.Context(), ledger.Quarantine{
+	again, err := l.Publishers.OpenQuarantine(t.Context(), ledger.Quarantine{
 		ID: newID(t), DeveloperID: c.DeveloperID, OpenedAt: now, Evidence: acts.Evidence,
 	})
 	require.NoError(t, err)
 	require.False(t, again)
 	s.end(acts, ledger.QuarantineClawback)
 	require.Equal(t, before, creditsOf(t, l, c.DeveloperID))
-	list, err := publishersOf(t, l).Quarantines(
+	list, err := l.Publishers.Quarantines(
 		t.Context(), ledger.QuarantineQuery{Developer: c.DeveloperID, Open: true, Limit: 10},
 	)
 	require.NoError(t, err)
@@ -389,7 +382,7 @@ func youngPublishers(t *testing.T, l Ledger) {
 		s.first.Event.DeveloperID = u.DeveloperID
 		s.settle(partition(0), s.event(ledger.Impression))
 	}
-	got, err := actCases(t, l).YoungPublishers(t.Context(), now)
+	got, err := l.Publishers.YoungPublishers(t.Context(), now)
 	require.NoError(t, err)
 	require.Equal(t, map[uuid.UUID]uuid.UUID{
 		young.DeveloperID: young.DeveloperID, second.DeveloperID: young.DeveloperID,
@@ -401,7 +394,7 @@ func youngPublishers(t *testing.T, l Ledger) {
 		Campaign: perClick, Admit: func(bool) campaign.Status { return campaign.Active },
 	})
 	require.NoError(t, err)
-	models, err := actCases(t, l).PerActCampaigns(t.Context())
+	models, err := l.Publishers.PerActCampaigns(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[uuid.UUID]campaign.BillingModel{perClick.ID: campaign.CPC}, models)
 }

@@ -46,8 +46,7 @@ func reportedWait(t *testing.T, l Ledger) []uuid.UUID {
 // of one account are one publisher; e-mails are removed with the decision. A live campaign waits
 // for a reviewer while a counted report of it waits.
 func adReports(t *testing.T, l Ledger) {
-	reports, ok := l.Users.(adreport.Store)
-	require.True(t, ok)
+	reports := l.AdReports
 	c := priced(t, l, AddUser(t, l.Stores), 10*money.USD, 10*money.USD)
 	_, err := l.Stores.Campaigns.UpdateCampaign(t.Context(), c.ID, func(k *campaign.Campaign) error {
 		k.Status, k.PolicyViolations = campaign.Active, nil
@@ -160,17 +159,16 @@ func adReports(t *testing.T, l Ledger) {
 
 	// An e-mail without a decision is also removed.
 	file(owner.DeveloperID, 1, "b@example.com")
-	keeper := l.Users.(Retention)
 	cut := ledger.Cutoffs{Emails: now.Add(time.Hour), Reports: now.Add(-time.Hour)}
 	for _, dry := range []bool{true, false} {
-		gone, err := keeper.Retain(t.Context(), cut, dry)
+		gone, err := l.Retention.Retain(t.Context(), cut, dry)
 		require.NoError(t, err)
 		require.Equal(t, []int64{1, 0}, []int64{gone.Emails, gone.Reports})
 	}
 	emails, err = reports.DecideReports(t.Context(), d)
 	require.NoError(t, err)
 	require.Empty(t, emails)
-	gone, err := keeper.Retain(t.Context(), ledger.Cutoffs{Reports: now.Add(time.Hour)}, false)
+	gone, err := l.Retention.Retain(t.Context(), ledger.Cutoffs{Reports: now.Add(time.Hour)}, false)
 	require.NoError(t, err)
 	require.EqualValues(t, 5, gone.Reports)
 }

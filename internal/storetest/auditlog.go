@@ -137,7 +137,7 @@ func noChange(t *testing.T, o Operations) {
 // without a change leaves none.
 func moneyEntries(t *testing.T, o Operations) {
 	u := AddUser(t, o.Stores)
-	p, pays := o.AuditLog.(Publishers), o.AuditLog.(Deposits)
+	p, pays := o.Publishers, o.Payments
 	ctx := auditlog.With(t.Context(), actor)
 	newest := func() auditlog.Entry { return entries(t, o, auditlog.Query{Limit: 1})[0] }
 	requireNew := func(before int, kind, id string) auditlog.Entry {

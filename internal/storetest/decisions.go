@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,19 +17,10 @@ import (
 	"adnet/internal/traffic"
 )
 
-// publishers is the side of a store that holds and claws back.
-type publishers interface {
-	OpenQuarantine(ctx context.Context, c ledger.Quarantine) (bool, error)
-	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
-}
-
 // Each decision against an owner has a statement for the owner, written with the change; an owner's
 // own actions have none.
 func decisionsHaveStatements(t *testing.T, o Operations) {
-	decisions, ok := o.Users.(decision.Store)
-	require.True(t, ok)
-	cases, ok := o.Users.(publishers)
-	require.True(t, ok)
+	decisions, cases := o.Audit, o.Publishers
 	u, other := AddUser(t, o.Stores), AddUser(t, o.Stores)
 	seat := account.User{
 		ID: newID(t), DeveloperID: newID(t), Email: "seat@seats.invalid", Role: account.RoleSeat, TokenVersion: 1,
@@ -127,7 +117,7 @@ func decisionsHaveStatements(t *testing.T, o Operations) {
 
 // An appeal belongs to the owner, one at a time, three in all; the statement shows its answer.
 func appealsAreOneAtATime(t *testing.T, o Operations) {
-	decisions := o.Users.(decision.Store)
+	decisions := o.Audit
 	u, other := AddUser(t, o.Stores), AddUser(t, o.Stores)
 	_, err := o.Users.RuleUser(t.Context(), account.Ruling{UserID: u.ID, Edit: disabled(true), Reason: "why"})
 	require.NoError(t, err)

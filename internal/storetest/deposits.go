@@ -17,18 +17,18 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/payment"
 	"adnet/internal/reserve"
 )
 
-// Deposits holds the methods of a store that move and show deposits.
-type Deposits interface {
-	CreateDeposit(ctx context.Context, d ledger.Deposit) error
-	Deposit(ctx context.Context, id uuid.UUID) (ledger.Deposit, error)
-	DepositByReference(ctx context.Context, p ledger.Provider, reference string) (ledger.Deposit, error)
-	ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error)
-	Park(ctx context.Context, p ledger.Parked) error
-	Parked(ctx context.Context, q ledger.ParkedQuery) ([]ledger.Parked, error)
-	DecideParked(ctx context.Context, v ledger.ParkedVerdict) (ledger.Parked, error)
+// Deposits holds the methods that move and show deposits.
+type Deposits struct {
+	payment.Store
+	Statements
+}
+
+// Statements holds the methods that show an account's money.
+type Statements interface {
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
 	Statement(ctx context.Context, q ledger.StatementQuery) (ledger.Statement, error)
 	Earnings(ctx context.Context, developer uuid.UUID, first, last day.Day) (ledger.Earnings, error)
@@ -36,7 +36,7 @@ type Deposits interface {
 }
 
 // Pay credits an advertiser as a provider would.
-func Pay(ctx context.Context, d Deposits, advertiser uuid.UUID, amount money.Micros) error {
+func Pay(ctx context.Context, d payment.Store, advertiser uuid.UUID, amount money.Micros) error {
 	id := uuid.NewString()
 	result, err := d.ApplyNotice(ctx, ledger.Notice{
 		Provider: ledger.Demo, EventID: id, Kind: ledger.NoticePaid, PaymentID: id, Amount: amount,

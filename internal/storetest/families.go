@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,14 +18,10 @@ import (
 	"adnet/internal/person"
 )
 
-// Families is a store with all that families are found by.
-type Families interface {
+// Families is the stores that families of accounts are found by.
+type Families struct {
 	family.Rulings
-	account.UserStore
-	campaign.Store
-	person.Store
-	MarkPayment(ctx context.Context, p ledger.Provider, id string, hashes [][16]byte) error
-	ApplyNotice(ctx context.Context, n ledger.Notice) (ledger.NoticeResult, error)
+	Persons
 }
 
 // RunFamilies runs the suite of families. spend adds to a campaign's spend as the ledger would.
@@ -215,22 +210,22 @@ func copies(t *testing.T, w familyWorld) {
 func instruments(t *testing.T, w familyWorld) {
 	a, b, c := w.add(t, ""), w.add(t, ""), w.add(t, "")
 	pays := func(id string, u account.User) {
-		_, err := w.ApplyNotice(t.Context(), ledger.Notice{
+		_, err := w.Payments.ApplyNotice(t.Context(), ledger.Notice{
 			Provider: ledger.Stripe, EventID: "evt_" + id, Kind: ledger.NoticePaid, PaymentID: id, Amount: money.USD,
 			Names: []uuid.UUID{u.ID}, At: now,
 		})
 		require.NoError(t, err)
 	}
 	card := [][16]byte{{1}, {2}}
-	require.NoError(t, w.MarkPayment(t.Context(), ledger.Stripe, "pi_a", card), "before the payment")
+	require.NoError(t, w.Payments.MarkPayment(t.Context(), ledger.Stripe, "pi_a", card), "before the payment")
 	pays("pi_a", a)
 	pays("pi_b", b)
 	pays("pi_c", c)
 	for range 2 {
-		require.NoError(t, w.MarkPayment(t.Context(), ledger.Stripe, "pi_b", card[1:]))
+		require.NoError(t, w.Payments.MarkPayment(t.Context(), ledger.Stripe, "pi_b", card[1:]))
 	}
-	require.NoError(t, w.MarkPayment(t.Context(), ledger.Stripe, "pi_c", [][16]byte{{3}}))
-	require.NoError(t, w.MarkPayment(t.Context(), ledger.Stripe, "pi_unknown", card))
+	require.NoError(t, w.Payments.MarkPayment(t.Context(), ledger.Stripe, "pi_c", [][16]byte{{3}}))
+	require.NoError(t, w.Payments.MarkPayment(t.Context(), ledger.Stripe, "pi_unknown", card))
 	require.NoError(t, family.Regroup(t.Context(), w.Families))
 	require.Equal(t, family.Member{Family: a.ID}, w.place(t, b))
 	require.Equal(t, family.Member{Family: c.ID}, w.place(t, c))
@@ -269,7 +264,7 @@ func erasedMailbox(t *testing.T, w familyWorld) {
 	box, network := mark(family.MarkMailbox, 1), mark(family.MarkNetwork, 1)
 	a := w.add(t, "a@gmail.com", box, network)
 	w.create(t, a, "https://a.example", "Warm lamps for cold rooms")
-	_, err := person.Erase(t.Context(), w, a, person.Loss{}, time.Now())
+	_, err := person.Erase(t.Context(), w.store(), a, person.Loss{}, time.Now())
 	require.NoError(t, err)
 	b := w.add(t, "a@gmail.com", box, network)
 	w.both(t, b, family.Member{Family: a.ID})

@@ -21,8 +21,7 @@ type Goals interface {
 // goalsCase: the progress of a goal is stored with the campaign, raises its version, and yields to
 // the owner's change.
 func goalsCase(t *testing.T, s Stores) {
-	goals, ok := s.Campaigns.(Goals)
-	require.True(t, ok)
+	goals := s.Goals
 	owner := AddUser(t, s).ID
 	add := func(status campaign.Status, change func(*campaign.Campaign)) campaign.Campaign {
 		c := NewCampaign(t, owner)

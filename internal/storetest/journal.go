@@ -25,7 +25,7 @@ type journal interface {
 }
 
 func roomsJournal(t *testing.T, l Ledger) {
-	write, read := l.Settler.(pages), l.Rooms(reserve.RoomOptions{}).(journal)
+	write, read := l.Stores.Journal, l.Rooms(reserve.RoomOptions{}).(journal)
 	empty, err := read.Journal(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, empty.Writers)

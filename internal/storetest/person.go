@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,20 +17,23 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/payment"
 	"adnet/internal/person"
 	"adnet/internal/share"
 )
 
-// Persons is a store that holds accounts with all their data.
-type Persons interface {
-	person.Store
-	decision.Store
-	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
-	account.NetworkStore
-	account.SessionStore
-	account.FactorStore
-	Deposits
+// Persons is the stores that hold accounts with all their data.
+type Persons struct {
+	person.Accounts
+	Logins
 	campaign.Store
+	Books
+	Audit
+	Payments payment.Store
+}
+
+func (p Persons) store() person.Store {
+	return person.Store{Accounts: p.Accounts, Campaigns: p.Store, Ledger: p.Books, Audit: p.Audit}
 }
 
 // RunPersons runs the suite of personal data. text returns the complete content of the store as
@@ -89,11 +91,11 @@ func owner(t *testing.T, s Persons) account.User {
 		t,
 		s.UpdateFactor(acting, u.ID, func(f *account.Factor) error { f.Sealed = []byte("canary-person"); return nil }),
 	)
-	require.NoError(t, s.CreateDeposit(acting, ledger.Deposit{
+	require.NoError(t, s.Payments.CreateDeposit(acting, ledger.Deposit{
 		ID: newID(t), AdvertiserID: u.ID, Provider: ledger.Stripe, CheckoutID: "cs_" + u.ID.String(),
 		Requested: money.USD, ReturnURL: "https://canary-person.example/", CreatedAt: keyTime,
 	}))
-	require.NoError(t, Pay(t.Context(), s, u.ID, 7*money.USD))
+	require.NoError(t, Pay(t.Context(), s.Payments, u.ID, 7*money.USD))
 	u, err = s.User(t.Context(), u.ID)
 	require.NoError(t, err)
 	return u
@@ -111,14 +113,14 @@ func erase(t *testing.T, s Persons, text func() string) {
 	for _, forfeit := range []person.Loss{
 		{}, {Balance: 6 * money.USD}, {Balance: 8 * money.USD}, {Balance: 7 * money.USD, Credits: 1},
 	} {
-		_, err := person.Erase(ctx, s, u, forfeit, keyTime)
+		_, err := person.Erase(ctx, s.store(), u, forfeit, keyTime)
 		requireCode(t, err, errs.Conflict)
 		require.Equal(t, 7*money.USD, errs.Of(err).Extra["balance_usd"])
 	}
 	stored, err := s.User(ctx, u.ID)
 	require.NoError(t, err)
 	require.Equal(t, u.Email, stored.Email, "a balance is not lost unseen")
-	done, err := person.Erase(ctx, s, u, person.Loss{Balance: 7 * money.USD}, keyTime)
+	done, err := person.Erase(ctx, s.store(), u, person.Loss{Balance: 7 * money.USD}, keyTime)
 	require.NoError(t, err)
 	require.Equal(t, person.Erased{Keys: 2, Campaigns: 2, Loss: person.Loss{Balance: 7 * money.USD}}, done)
 
@@ -127,7 +129,7 @@ func erase(t *testing.T, s Persons, text func() string) {
 	require.True(t, gone.Erased())
 	require.True(t, gone.Disabled)
 	require.Greater(t, gone.TokenVersion, u.TokenVersion, "logins have ended")
-	_, err = person.Find(ctx, s, u.Email)
+	_, err = person.Find(ctx, s.Accounts, u.Email)
 	requireCode(t, err, errs.NotFound)
 	require.Equal(t, before, history(), "rows of the ledger are never changed")
 	checks, err := s.Verify(ctx, ledger.VerifyOptions{Prepaid: true})
@@ -136,7 +138,7 @@ func erase(t *testing.T, s Persons, text func() string) {
 	for _, c := range checks {
 		require.True(t, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)
 	}
-	held, err := person.Export(ctx, s, gone)
+	held, err := person.Export(ctx, s.store(), gone)
 	require.NoError(t, err)
 	for _, k := range held.Keys {
 		require.NotZero(t, k.RevokedAt)
@@ -158,7 +160,7 @@ func erase(t *testing.T, s Persons, text func() string) {
 
 	entries, err := s.AuditLog(ctx, auditlog.Query{OwnerID: u.ID, Limit: 500})
 	require.NoError(t, err)
-	done, err = person.Erase(ctx, s, gone, person.Loss{}, keyTime)
+	done, err = person.Erase(ctx, s.store(), gone, person.Loss{}, keyTime)
 	require.NoError(t, err)
 	require.Equal(t, person.Erased{Again: true, Loss: person.Loss{Balance: 7 * money.USD}}, done)
 	again, err := s.AuditLog(ctx, auditlog.Query{OwnerID: u.ID, Limit: 500})
@@ -172,7 +174,7 @@ func export(t *testing.T, s Persons, _ func() string) {
 	other := u
 	other.ID, other.DeveloperID, other.Email = newID(t), newID(t), "other@example.com"
 	require.NoError(t, s.CreateUser(t.Context(), other))
-	require.NoError(t, Pay(t.Context(), s, other.ID, money.USD))
+	require.NoError(t, Pay(t.Context(), s.Payments, other.ID, money.USD))
 	floor := share.Share(250_000)
 	require.NoError(t, s.PutPublishing(t.Context(), u.ID, account.Publishing{MinRelevance: &floor}))
 	// A rejection is a decision, and the owner's objection is an appeal.
@@ -201,9 +203,9 @@ func export(t *testing.T, s Persons, _ func() string) {
 			},
 		),
 	)
-	found, err := person.Find(t.Context(), s, strings.ToUpper(u.Email))
+	found, err := person.Find(t.Context(), s.Accounts, strings.ToUpper(u.Email))
 	require.NoError(t, err)
-	held, err := person.Export(t.Context(), s, found)
+	held, err := person.Export(t.Context(), s.store(), found)
 	require.NoError(t, err)
 	require.Equal(t, u.Email, held.Profile.Email)
 	require.Equal(t, 7*money.USD, held.Balance)
@@ -227,7 +229,7 @@ func onlyErased(t *testing.T, s Persons, _ func() string) {
 	u := owner(t, s)
 	require.Error(t, s.Forget(t.Context(), u.ID), "an account that is in use keeps its rows")
 	require.Error(t, s.Forget(t.Context(), uuid.New()))
-	held, err := person.Export(t.Context(), s, u)
+	held, err := person.Export(t.Context(), s.store(), u)
 	require.NoError(t, err)
 	require.Contains(t, fmt.Sprint(held.AuditLog), "canary-person")
 }

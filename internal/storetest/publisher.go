@@ -28,6 +28,7 @@ type Publishers interface {
 	EndQuarantine(ctx context.Context, v ledger.QuarantineVerdict) (ledger.Quarantine, error)
 	Reversals(ctx context.Context, transaction uuid.UUID) ([]ledger.Reversal, error)
 	SetMintCap(ctx context.Context, c ledger.MintCap) error
+	ActCases
 }
 
 var publisherCases = []ledgerCase{
@@ -52,13 +53,6 @@ var publisherCases = []ledgerCase{
 	{"DaysOfOneOwner", ownersDays},
 	{"DaysOfAFamily", familyDays},
 	{"Readers", readers},
-}
-
-func publishersOf(t *testing.T, l Ledger) Publishers {
-	t.Helper()
-	p, ok := l.Settler.(Publishers)
-	require.True(t, ok, "the store has no publishers")
-	return p
 }
 
 // impressions returns n impressions of a developer, settled as the next batch of partition 0.
@@ -187,7 +181,7 @@ func invalidCountsOnce(t *testing.T, l Ledger) {
 		verdicts(robots(viewed), viewed, clicked, robots(stolen)), "of a browser key's ads",
 	)
 	var sum traffic.PublisherDay
-	days, err := publishersOf(t, l).PublisherDays(t.Context(), day.Of(now), day.Of(now))
+	days, err := l.Publishers.PublisherDays(t.Context(), day.Of(now), day.Of(now))
 	require.NoError(t, err)
 	for _, d := range days {
 		if d.DeveloperID == developer {
@@ -210,8 +204,7 @@ type Unproven interface {
 
 // Conversions whose click id cannot be read are counted by day, for a campaign and its owner.
 func unreadClicks(t *testing.T, l Ledger) {
-	store, is := l.Settler.(Unproven)
-	require.True(t, is)
+	store := l.Unproven
 	owner := AddUser(t, l.Stores)
 	c := priced(t, l, owner, money.USD, 10*money.USD)
 	sibling := priced(t, l, owner, money.USD, 10*money.USD)
@@ -250,8 +243,7 @@ func unreadClicks(t *testing.T, l Ledger) {
 }
 
 func unprovenCounts(t *testing.T, l Ledger) {
-	store, is := l.Settler.(Unproven)
-	require.True(t, is)
+	store := l.Unproven
 	mine, other := newID(t), newID(t)
 	minute := day.MinuteOf(now)
 	add := func(campaign uuid.UUID, reason string, at day.Minute, events int64) {
@@ -282,7 +274,7 @@ func unprovenCounts(t *testing.T, l Ledger) {
 }
 
 func mintCap(t *testing.T, l Ledger) {
-	p := publishersOf(t, l)
+	p := l.Publishers
 	c := priced(t, l, AddUser(t, l.Stores), money.USD, 10*money.USD)
 	developer := newID(t)
 	view := func() ledger.Record { return eventOf(t, c, developer, ledger.Impression) }
@@ -314,7 +306,7 @@ func mintCap(t *testing.T, l Ledger) {
 // seatMintCap: each seat of an owner has its own cap, counted separately: a capped exchange takes
 // nothing from another, nor from its owner.
 func seatMintCap(t *testing.T, l Ledger) {
-	p := publishersOf(t, l)
+	p := l.Publishers
 	owner := AddUser(t, l.Stores)
 	capped, _ := addSeat(t, l.Stores, owner)
 	other, _ := addSeat(t, l.Stores, owner)
@@ -370,7 +362,7 @@ func mintCapAtOnce(t *testing.T, l Ledger) {
 	for _, developer := range developers {
 		requireCredits(t, l, developer, 13)
 	}
-	days, err := publishersOf(t, l).PublisherDays(t.Context(), 0, day.Of(now))
+	days, err := l.Publishers.PublisherDays(t.Context(), 0, day.Of(now))
 	require.NoError(t, err)
 	require.Len(t, days, 2)
 	var sum traffic.PublisherDay
@@ -399,7 +391,7 @@ func publisherDays(t *testing.T, l Ledger) {
 	old.Event.ReceivedAt = now.AddDate(0, 0, -1)
 	impressions(t, l, developer, 0, 0, view, click, click, before, robot, sandbox, own, old)
 	date := day.Of(now)
-	p := publishersOf(t, l)
+	p := l.Publishers
 	read := func(since, last day.Day) (mine []traffic.PublisherDay) {
 		days, err := p.PublisherDays(t.Context(), since, last)
 		require.NoError(t, err)
@@ -438,7 +430,7 @@ func inQuarantine(t *testing.T, l Ledger) (c ledger.Quarantine, advertiser uuid.
 			Today: traffic.PublisherDay{DeveloperID: developer, Day: day.Of(now), Clicks: 9},
 		},
 	}
-	p := publishersOf(t, l)
+	p := l.Publishers
 	opened, err := p.OpenQuarantine(t.Context(), c)
 	require.NoError(t, err)
 	require.True(t, opened)
@@ -461,7 +453,7 @@ func decide(t *testing.T, c ledger.Quarantine, d ledger.QuarantineDecision) ledg
 
 func quarantineReleased(t *testing.T, l Ledger) {
 	c, advertiser := inQuarantine(t, l)
-	p := publishersOf(t, l)
+	p := l.Publishers
 	v := decide(t, c, ledger.QuarantineRelease)
 	ended, err := p.EndQuarantine(t.Context(), v)
 	require.NoError(t, err)
@@ -481,7 +473,7 @@ func quarantineReleased(t *testing.T, l Ledger) {
 
 func quarantineClawedBack(t *testing.T, l Ledger) {
 	c, advertiser := inQuarantine(t, l)
-	p := publishersOf(t, l)
+	p := l.Publishers
 	requireCash(t, l, advertiser, -30_000)
 	for range 2 {
 		ended, err := p.EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineClawback))
@@ -497,7 +489,7 @@ func quarantineClawedBack(t *testing.T, l Ledger) {
 func quarantined(t *testing.T, l Ledger, developer uuid.UUID) ledger.Quarantine {
 	t.Helper()
 	c := ledger.Quarantine{ID: ledger.QuarantineID(developer, day.Of(now), 0), DeveloperID: developer, OpenedAt: now}
-	opened, err := publishersOf(t, l).OpenQuarantine(t.Context(), c)
+	opened, err := l.Publishers.OpenQuarantine(t.Context(), c)
 	require.NoError(t, err)
 	require.True(t, opened)
 	return c
@@ -507,7 +499,7 @@ func quarantined(t *testing.T, l Ledger, developer uuid.UUID) ledger.Quarantine 
 func clawbackNames(t *testing.T, l Ledger) {
 	owner := AddUser(t, l.Stores)
 	k := priced(t, l, owner, money.USD, 10*money.USD)
-	developer, other, p := newID(t), newID(t), publishersOf(t, l)
+	developer, other, p := newID(t), newID(t), l.Publishers
 	c := quarantined(t, l, developer)
 	var charges, mints []uuid.UUID
 	for first := range int64(2) {
@@ -576,7 +568,7 @@ func clawbackReopens(t *testing.T, l Ledger) {
 	)
 	_, before, err := roomOf(t, l, k.ID)
 	require.NoError(t, err)
-	_, err = publishersOf(t, l).EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineClawback))
+	_, err = l.Publishers.EndQuarantine(t.Context(), decide(t, c, ledger.QuarantineClawback))
 	require.NoError(t, err)
 	requireClean(t, l, ledger.VerifyOptions{})
 	room, after, err := roomOf(t, l, k.ID)
@@ -609,7 +601,7 @@ func roomOf(t *testing.T, l Ledger, id uuid.UUID) (reserve.Room, int64, error) {
 
 // clawbackUnderLoad claws back while further campaigns are charged for the case.
 func clawbackUnderLoad(t *testing.T, l Ledger) {
-	developer, p := newID(t), publishersOf(t, l)
+	developer, p := newID(t), l.Publishers
 	owner := AddUser(t, l.Stores)
 	c := quarantined(t, l, developer)
 	const appliers, rounds = 3, 12
@@ -637,7 +629,7 @@ func clawbackUnderLoad(t *testing.T, l Ledger) {
 }
 
 func quarantineOnce(t *testing.T, l Ledger) {
-	p := publishersOf(t, l)
+	p := l.Publishers
 	developer := newID(t)
 	var opened atomic.Int32
 	together(8, func(i int) {
@@ -664,7 +656,7 @@ func quarantineOnce(t *testing.T, l Ledger) {
 // account.
 func quarantineEndsUnderLoad(t *testing.T, l Ledger) {
 	k := priced(t, l, AddUser(t, l.Stores), 100*money.USD, 100*money.USD)
-	developer, p := newID(t), publishersOf(t, l)
+	developer, p := newID(t), l.Publishers
 	c := ledger.Quarantine{ID: ledger.QuarantineID(developer, 1, 0), DeveloperID: developer, OpenedAt: now}
 	_, err := p.OpenQuarantine(t.Context(), c)
 	require.NoError(t, err)
@@ -707,7 +699,7 @@ func familyDays(t *testing.T, l Ledger) {
 		records = append(records, eventOf(t, k, developer, ledger.Impression))
 	}
 	impressions(t, l, oldest.DeveloperID, 0, 0, records...)
-	days, err := publishersOf(t, l).PublisherDays(t.Context(), day.Of(now), day.Of(now))
+	days, err := l.Publishers.PublisherDays(t.Context(), day.Of(now), day.Of(now))
 	require.NoError(t, err)
 	var family []uuid.UUID
 	var places []int
@@ -720,7 +712,7 @@ func familyDays(t *testing.T, l Ledger) {
 	}
 	require.ElementsMatch(t, members, family)
 	require.Equal(t, 2, places[2]-places[0], "they stand together")
-	owners, err := publishersOf(t, l).FamilyOwners(t.Context())
+	owners, err := l.Publishers.FamilyOwners(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, oldest.DeveloperID, owners[newer.DeveloperID])
 	require.Equal(t, oldest.DeveloperID, owners[seat.DeveloperID])
@@ -731,7 +723,7 @@ func familyDays(t *testing.T, l Ledger) {
 // readers checks the sums of events that readers sent, the approval of a publisher without them, and
 // the reason why its Credits wait.
 func readers(t *testing.T, l Ledger) {
-	p := publishersOf(t, l)
+	p := l.Publishers
 	oldest, newer := AddUser(t, l.Stores), AddUser(t, l.Stores)
 	require.NoError(t, l.Join(t.Context(), newer.ID, oldest.ID))
 	silent, seen := newID(t), newID(t)

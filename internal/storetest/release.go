@@ -58,10 +58,8 @@ var unheld = ledger.CreditRules{Value: value, Now: now}
 // release repeats the release until nothing is left to do: a debt may cause another.
 func release(t *testing.T, l Ledger, r ledger.CreditRules) (sum ledger.CreditRun) {
 	t.Helper()
-	s, ok := l.Settler.(Releaser)
-	require.True(t, ok, "the store releases no Credits")
 	for range 20 {
-		run, err := s.ReleaseCredits(t.Context(), r)
+		run, err := l.Books.ReleaseCredits(t.Context(), r)
 		require.NoError(t, err)
 		sum.Merge(run)
 		if run.Days == 0 {
@@ -198,7 +196,7 @@ func pendingCreditsExpire(t *testing.T, l Ledger) {
 	m.credits(developer, 5, 0, 5)
 	expire := func(at time.Time) {
 		dear.Now = at
-		require.NoError(t, l.Settler.(Releaser).MarkExpired(t.Context(), 0, ledger.ExpiredBefore(at)))
+		require.NoError(t, l.Books.MarkExpired(t.Context(), 0, ledger.ExpiredBefore(at)))
 		release(t, l, dear)
 	}
 	end := day.Of(now).Time().Add(29 * 24 * time.Hour)
@@ -312,7 +310,7 @@ func clawedBackCharges(t *testing.T, l Ledger) {
 	release(t, l, dear)
 	b := creditsOf(t, l, developer)
 	require.Equal(t, ledger.CreditBalance{Pending: 5, Spendable: 5, Quarantined: 10}, b)
-	_, err := publishersOf(t, l).EndQuarantine(t.Context(), decide(t, open, ledger.QuarantineClawback))
+	_, err := l.Publishers.EndQuarantine(t.Context(), decide(t, open, ledger.QuarantineClawback))
 	require.NoError(t, err)
 	release(t, l, dear)
 	m.credits(developer, 5, 0, 5)
@@ -329,14 +327,14 @@ func quarantineFreezes(t *testing.T, l Ledger) {
 	m.views(c, developer, 4)
 	release(t, l, unheld)
 	require.Equal(t, ledger.CreditBalance{Pending: 10, Quarantined: 4}, creditsOf(t, l, developer))
-	_, err := publishersOf(t, l).EndQuarantine(t.Context(), decide(t, open, ledger.QuarantineRelease))
+	_, err := l.Publishers.EndQuarantine(t.Context(), decide(t, open, ledger.QuarantineRelease))
 	require.NoError(t, err)
 	m.credits(developer, 14, 0, 0)
 	release(t, l, unheld)
 	m.credits(developer, 0, 0, 14)
 	// In the next case Credits are also taken back.
 	next := ledger.Quarantine{ID: newID(t), DeveloperID: developer, OpenedAt: now}
-	_, err = publishersOf(t, l).OpenQuarantine(t.Context(), next)
+	_, err = l.Publishers.OpenQuarantine(t.Context(), next)
 	require.NoError(t, err)
 	applyNotice(
 		t, l,
@@ -373,7 +371,7 @@ func releasedOnceByMany(t *testing.T, l Ledger) {
 			if i < appliers {
 				_, err = apply(t.Context(), l.Settler, batches[i][n])
 			} else {
-				_, err = l.Settler.(Releaser).ReleaseCredits(t.Context(), unheld)
+				_, err = l.Books.ReleaseCredits(t.Context(), unheld)
 			}
 			if err != nil {
 				t.Error(err)
@@ -415,10 +413,10 @@ func meanCharge(t *testing.T, l Ledger) {
 	m := &market{T: t, l: l}
 	m.views(priced(t, l, AddUser(t, l.Stores), 50_000, money.USD), newID(t), 8) // five of them are charged
 	today := day.Of(now)
-	got, err := l.Settler.(Releaser).MeanCharge(t.Context(), today-6, today)
+	got, err := l.Books.MeanCharge(t.Context(), today-6, today)
 	require.NoError(t, err)
 	require.Equal(t, ledger.MeanCharge{Charged: 50_000, Impressions: 8}, got)
-	got, err = l.Settler.(Releaser).MeanCharge(t.Context(), today-6, today-1)
+	got, err = l.Books.MeanCharge(t.Context(), today-6, today-1)
 	require.NoError(t, err)
 	require.Zero(t, got)
 }
@@ -538,7 +536,7 @@ func (c *collusion) takeMoneyBack() {
 }
 
 func (c *collusion) quarantine() {
-	p, developer := publishersOf(c.T, c.l), c.user().DeveloperID
+	p, developer := c.l.Publishers, c.user().DeveloperID
 	open, err := p.Quarantines(c.Context(), ledger.QuarantineQuery{Developer: developer, Open: true, Limit: 1})
 	require.NoError(c, err)
 	if len(open) == 0 {

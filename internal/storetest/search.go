@@ -45,7 +45,7 @@ func paged(t *testing.T, s Searched, q ledger.Search, size int) (all []ledger.Fo
 // The ledger is searched by account, subject, kind, id and time, newest first; pages of any size
 // return every movement once, with all its entries.
 func movements(t *testing.T, l Ledger) {
-	s := l.Users.(Searched)
+	s := l.Books
 	none, err := s.Movements(t.Context(), ledger.Search{Limit: 5})
 	require.NoError(t, err)
 	require.Empty(t, none)
@@ -126,7 +126,7 @@ func movements(t *testing.T, l Ledger) {
 // The next is possible some time after the last, and one that died with its process stops no later
 // one.
 func verifications(t *testing.T, l Ledger) {
-	s := l.Users.(Verifications)
+	s := l.Books
 	boss, at := newID(t), now
 	begin := func(nightly bool) (ledger.Verification, bool) {
 		t.Helper()

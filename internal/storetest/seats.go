@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"crypto/sha256"
 	"net/netip"
 	"testing"
@@ -125,11 +124,7 @@ func seatIsItsOwners(t *testing.T, s Stores) {
 	revoked, _, err := s.Keys.KeyByHash(t.Context(), firstKey.Hash)
 	require.NoError(t, err)
 	require.True(t, revoked.Revoked())
-	log, ok := s.Users.(interface {
-		AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
-	})
-	require.True(t, ok)
-	entries, err := log.AuditLog(
+	entries, err := s.Audit.AuditLog(
 		t.Context(), auditlog.Query{OwnerID: owner.ID, TargetKind: auditlog.TargetKey, Limit: 9},
 	)
 	require.NoError(t, err)
@@ -226,7 +221,7 @@ func ownersDays(t *testing.T, l Ledger) {
 	impressions(t, l, owner.DeveloperID, 0, 3, view(first.DeveloperID, 0), view(newID(t), 0))
 
 	date := day.Of(now)
-	days, err := publishersOf(t, l).PublisherDays(t.Context(), date-1, date)
+	days, err := l.Publishers.PublisherDays(t.Context(), date-1, date)
 	require.NoError(t, err)
 	var family []traffic.PublisherDay
 	last := -1
@@ -250,7 +245,7 @@ func ownersDays(t *testing.T, l Ledger) {
 // seatQuarantine quarantines a seat: its owner's other seats continue, and a new one does not evade
 // it.
 func seatQuarantine(t *testing.T, l Ledger) {
-	p := publishersOf(t, l)
+	p := l.Publishers
 	owner := AddUser(t, l.Stores)
 	bad, _ := addSeat(t, l.Stores, owner)
 	good, _ := addSeat(t, l.Stores, owner)

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,7 +16,7 @@ import (
 
 var sessionCases = []testCase{
 	{"KeptListedAndEnded", func(t *testing.T, s Stores) {
-		store, u, other := sessionStore(t, s), AddUser(t, s), AddUser(t, s)
+		store, u, other := s.Logins, AddUser(t, s), AddUser(t, s)
 		first, second := addSession(t, store, u, 0), addSession(t, store, u, time.Minute)
 		got, err := store.Session(t.Context(), first.ID)
 		require.NoError(t, err)
@@ -41,7 +40,7 @@ var sessionCases = []testCase{
 		)
 	}},
 	{"RenewingEndsAllButOne", func(t *testing.T, s Stores) {
-		store, u, other := sessionStore(t, s), AddUser(t, s), AddUser(t, s)
+		store, u, other := s.Logins, AddUser(t, s), AddUser(t, s)
 		created, gone, others := addSession(t, store, u, 0), addSession(t, store, u, time.Minute),
 			addSession(t, store, other, 0)
 		now, ended, err := store.RenewLogins(t.Context(), u.ID, created.ID, func(e *account.User) error {
@@ -57,11 +56,7 @@ var sessionCases = []testCase{
 		got, err := store.Session(t.Context(), created.ID)
 		require.NoError(t, err)
 		require.Equal(t, now.TokenVersion, got.Version)
-		log, ok := s.Users.(interface {
-			AuditLog(ctx context.Context, q auditlog.Query) ([]auditlog.Entry, error)
-		})
-		require.True(t, ok)
-		entries, err := log.AuditLog(t.Context(), auditlog.Query{OwnerID: u.ID, Limit: 10})
+		entries, err := s.Audit.AuditLog(t.Context(), auditlog.Query{OwnerID: u.ID, Limit: 10})
 		require.NoError(t, err)
 		require.Contains(t, entries[0].Changes, "other_sessions")
 		require.Contains(t, entries[1].Changes, "password")
@@ -78,7 +73,7 @@ var sessionCases = []testCase{
 		require.Len(t, sessionsOf(t, store, other), 1, "what was refused ends nothing")
 	}},
 	{"AHigherVersionEndsSessions", func(t *testing.T, s Stores) {
-		store, u := sessionStore(t, s), AddUser(t, s)
+		store, u := s.Logins, AddUser(t, s)
 		before := addSession(t, store, u, 0)
 		now, err := s.Users.UpdateUser(t.Context(), u.ID, account.Renewing(func(*account.User) error { return nil }))
 		require.NoError(t, err)
@@ -95,17 +90,15 @@ var sessionCases = []testCase{
 		require.Empty(t, sessionsOf(t, store, u))
 	}},
 	{"ExpiredOnesAreRetired", func(t *testing.T, s Stores) {
-		store, u := sessionStore(t, s), AddUser(t, s)
+		store, u := s.Logins, AddUser(t, s)
 		addSession(t, store, u, 0)
 		working := addSession(t, store, u, time.Hour)
-		r, ok := s.Users.(Retention)
-		require.True(t, ok)
-		_, err := r.Retain(t.Context(), ledger.Cutoffs{Keys: keyTime.Add(24*time.Hour + time.Minute)}, false)
+		_, err := s.Retention.Retain(t.Context(), ledger.Cutoffs{Keys: keyTime.Add(24*time.Hour + time.Minute)}, false)
 		require.NoError(t, err)
 		require.Equal(t, []uuid.UUID{working.ID}, sessionsOf(t, store, u))
 	}},
 	{"SecondFactor", func(t *testing.T, s Stores) {
-		store, u := s.Users.(account.FactorStore), AddUser(t, s)
+		store, u := s.Logins, AddUser(t, s)
 		got, err := store.Factor(t.Context(), u.ID)
 		require.NoError(t, err)
 		require.Equal(t, account.Factor{}, got)
@@ -153,7 +146,7 @@ var sessionCases = []testCase{
 			t, store.UpdateFactor(t.Context(), newID(t), func(*account.Factor) error { return nil }), errs.NotFound,
 		)
 
-		sessions := sessionStore(t, s)
+		sessions := s.Logins
 		weak, other := addSession(t, sessions, u, 0), AddUser(t, s)
 		weak.ID, weak.Strong = newID(t), false
 		require.NoError(t, sessions.CreateSession(t.Context(), weak))
@@ -167,7 +160,7 @@ var sessionCases = []testCase{
 		require.True(t, found.Strong)
 	}},
 	{"MailedLinks", func(t *testing.T, s Stores) {
-		store, u := s.Users.(account.LinkStore), AddUser(t, s)
+		store, u := s.Logins, AddUser(t, s)
 		l := account.Link{
 			Hash: [32]byte{1}, Purpose: account.LinkReset, Email: u.Email, UserID: u.ID, CreatedAt: keyTime,
 			ExpiresAt: keyTime.Add(time.Hour),
@@ -207,7 +200,7 @@ var sessionCases = []testCase{
 		require.True(t, created, "expired ones are forgotten")
 	}},
 	{"OnlySoMany", func(t *testing.T, s Stores) {
-		store, u := sessionStore(t, s), AddUser(t, s)
+		store, u := s.Logins, AddUser(t, s)
 		oldest := addSession(t, store, u, 0)
 		for i := range account.MaxSessions {
 			addSession(t, store, u, time.Duration(i+1)*time.Second)
@@ -218,13 +211,6 @@ var sessionCases = []testCase{
 		addSession(t, store, u, 48*time.Hour)
 		require.Len(t, sessionsOf(t, store, u), 1, "expired ones are forgotten")
 	}},
-}
-
-func sessionStore(t *testing.T, s Stores) account.SessionStore {
-	t.Helper()
-	store, ok := s.Users.(account.SessionStore)
-	require.True(t, ok)
-	return store
 }
 
 // addSession stores a session of u that begins after the given time and lasts a day.

@@ -26,8 +26,7 @@ type Standings interface {
 // standingCase: the standing is stored with the campaign, raises its version, and yields to the
 // owner's change.
 func standingCase(t *testing.T, s Stores) {
-	store, ok := s.Campaigns.(Standings)
-	require.True(t, ok)
+	store := s.Standings
 	owner := AddUser(t, s)
 	fresh := NewCampaign(t, owner.ID)
 	fresh.Standing = campaign.Standing{Vote: 7, Bound: campaign.Behind}
@@ -116,8 +115,7 @@ func publisherVotesCase(t *testing.T, s Stores, store Standings) {
 // chargesOfVotes: charges count by payer and publisher, without claw-backs and debts.
 func chargesOfVotes(t *testing.T, l Ledger) {
 	m := &market{T: t, l: l}
-	store, ok := l.Settler.(Standings)
-	require.True(t, ok)
+	store := l.Standings
 	payer, other, publisher, second := AddUser(t, l.Stores), AddUser(t, l.Stores), AddUser(t, l.Stores),
 		AddUser(t, l.Stores)
 	today := day.Of(now)
@@ -177,7 +175,7 @@ func chargesOfVotes(t *testing.T, l Ledger) {
 	open := quarantined(t, l, second.DeveloperID)
 	m.views(d, second.DeveloperID, 10)
 	require.Equal(t, money.USD/10, charges(today, today)[[2]uuid.UUID{other.ID, second.ID}])
-	_, err = publishersOf(t, l).EndQuarantine(t.Context(), decide(t, open, ledger.QuarantineClawback))
+	_, err = l.Publishers.EndQuarantine(t.Context(), decide(t, open, ledger.QuarantineClawback))
 	require.NoError(t, err)
 	require.NotContains(t, charges(today, today), [2]uuid.UUID{other.ID, second.ID}, "it was clawed back")
 }

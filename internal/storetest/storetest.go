@@ -16,9 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/account"
+	"adnet/internal/adreport"
 	"adnet/internal/campaign"
+	"adnet/internal/decision"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/payment"
 )
 
 // FirstHead is the config version of an empty store. It is not 0, which means "no complete catalog"
@@ -34,11 +37,47 @@ type Stores struct {
 	Keys      account.KeyStore
 	Blocks    account.BlockStore
 	Publish   account.PublishingStore
+	Logins    Logins
 	Campaigns campaign.Store
 	Changes   campaign.Changes
-	Inside    Inside
+	Goals     Goals
+	Standings Standings
+	Books     Books
+	Payments  payment.Store
+
+	Publishers Publishers
+	Audit      Audit
+	AdReports  adreport.Store
+	Unproven   Unproven
+	Journal    pages
+	Retention  Retention
+
+	Inside Inside
 	// Credits is nil where Credits cannot fund campaigns: creation must then return errs.DemoMode.
 	Credits Credits
+}
+
+// Logins holds the store methods of logins.
+type Logins interface {
+	account.NetworkStore
+	account.SessionStore
+	account.FactorStore
+	account.LinkStore
+}
+
+// Audit holds the methods for the audit log and for decisions.
+type Audit interface {
+	AuditLog
+	decision.Store
+}
+
+// Books holds the methods of the ledger besides settlement.
+type Books interface {
+	Accounts
+	Statements
+	Releaser
+	Searched
+	Verifications
 }
 
 // Inside exposes state that the interfaces of the domain do not, and sets spend like the ledger.

@@ -26,8 +26,7 @@ var userCases = []testCase{
 		require.Equal(t, u, got)
 	}},
 	{"NetworksAreKnownForAWhile", func(t *testing.T, s Stores) {
-		store, ok := s.Users.(account.NetworkStore)
-		require.True(t, ok)
+		store := s.Logins
 		a, b, at := AddUser(t, s), AddUser(t, s), keyTime
 		knows := func(u account.User, network string, since time.Time) bool {
 			known, err := store.KnowsNetwork(t.Context(), u.ID, network, since)

@@ -15,9 +15,14 @@ import (
 	"adnet/internal/ranking"
 )
 
-// Weights stores learnt weights.
-type Weights interface {
-	AuditLog
+// Weights stores learnt weights, and Log what was changed.
+type Weights struct {
+	Ranking
+	Log AuditLog
+}
+
+// Ranking holds the store methods of learnt weights.
+type Ranking interface {
 	WeightState(ctx context.Context) (ranking.State, error)
 	WeightData(ctx context.Context, number int64) ([]byte, error)
 	WeightVersions(ctx context.Context, limit int) ([]ranking.Version, error)
@@ -106,7 +111,7 @@ func weightStages(t *testing.T, s Weights) {
 	three := addWeights(t, s)
 	require.NoError(t, begin(three))
 	requireWeights(t, s, ranking.State{Live: two, Trial: three, Stage: ranking.Shadow})
-	entries, err := s.AuditLog(t.Context(), auditlog.Query{Limit: 100})
+	entries, err := s.Log.AuditLog(t.Context(), auditlog.Query{Limit: 100})
 	require.NoError(t, err)
 	require.Len(t, entries, 6)
 	require.Equal(t, "ranking_weights", entries[0].TargetID)

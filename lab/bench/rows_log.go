@@ -36,7 +36,7 @@ import (
 type pipeline struct {
 	s         *session
 	site      *site
-	store     *postgres.Store
+	store     *postgres.Stores
 	events    *clickhouse.Store
 	kafka     kafka.Config
 	settle    settle.Config
@@ -293,7 +293,7 @@ func runs(ctx context.Context, m *meter, group *kafka.Group, run func(context.Co
 // settleAll settles the records on the log and measures the settlement.
 func (p *pipeline) settleAll(ctx context.Context, n int) (sample, error) {
 	group, err := kafka.NewGroup(
-		p.kafka, kafka.GroupConfig{Group: "adnet-settle", Topic: event.TopicEvents, Stored: p.store.Offsets},
+		p.kafka, kafka.GroupConfig{Group: "adnet-settle", Topic: event.TopicEvents, Stored: p.store.Ledger.Offsets},
 		kafka.Deps{Log: p.log},
 	)
 	if err != nil {
@@ -303,7 +303,7 @@ func (p *pipeline) settleAll(ctx context.Context, n int) (sample, error) {
 	settler, err := settle.New(
 		p.settle,
 		settle.Deps{
-			Records: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store, Keys: p.site.ring,
+			Records: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store.Ledger, Keys: p.site.ring,
 			Log: p.log, Metrics: prometheus.NewRegistry(),
 		},
 	)
@@ -391,7 +391,7 @@ func (p meteredPlans) MarkArchived(ctx context.Context, plan stream.Plan) error 
 // archiveAll copies the settled records and measures the copy.
 func (p *pipeline) archiveAll(ctx context.Context, n int) (sample, error) {
 	group, err := kafka.NewGroup(
-		p.kafka, kafka.GroupConfig{Group: "adnet-archive", Topic: event.TopicEvents, Stored: p.store.Archived},
+		p.kafka, kafka.GroupConfig{Group: "adnet-archive", Topic: event.TopicEvents, Stored: p.store.Archive.Archived},
 		kafka.Deps{Log: p.log},
 	)
 	if err != nil {
@@ -399,7 +399,8 @@ func (p *pipeline) archiveAll(ctx context.Context, n int) (sample, error) {
 	}
 	m := p.s.newMeter(n)
 	archiver, err := archive.New(p.archive, archive.Deps{
-		Records: &meteredGroup{Group: group, meter: m}, Plans: meteredPlans{p.store, m}, Sink: p.events, Log: p.log,
+		Records: &meteredGroup{Group: group, meter: m}, Plans: meteredPlans{p.store.Archive, m}, Sink: p.events,
+		Log:     p.log,
 		Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {
@@ -481,7 +482,8 @@ func (t *site) catchUp(ctx context.Context) error {
 		var applied, archived int64
 		err = db.QueryRow(
 			ctx,
-			"SELECT (SELECT coalesce(sum(next_offset), 0) FROM consumer_offset WHERE stream <> 'early')::bigint, (SELECT "+
+			"SELECT (SELECT coalesce(sum(next_offset), 0) FROM consumer_offset WHERE stream <> 'early')::bigint, "+
+				"(SELECT "+
 				"coalesce(sum(archived_next), 0) FROM archive_progress WHERE stream <> 'early')::bigint",
 		).Scan(&applied, &archived)
 		if err == nil && (applied < end || archived < end) {

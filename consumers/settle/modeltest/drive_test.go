@@ -62,7 +62,7 @@ func (c *commits) take() []commit {
 
 // store is PostgreSQL behind a connection that can break.
 type store struct {
-	*postgres.Store
+	*postgres.Ledger
 	commits *commits
 	next    fault // of the next transaction, then none
 	died    func()
@@ -72,7 +72,7 @@ func (s *store) InTx(ctx context.Context, apply func(ledger.Tx) error) error {
 	f := s.next
 	s.next = noFault
 	var seen *orderedTx
-	err := s.Store.InTx(ctx, func(tx ledger.Tx) error {
+	err := s.Ledger.InTx(ctx, func(tx ledger.Tx) error {
 		seen = &orderedTx{Tx: tx, clock: &s.commits.clock}
 		err := apply(seen)
 		if err == nil && (f == lostBefore || f == crashBefore) {
@@ -140,11 +140,11 @@ type applier struct {
 	dead   chan struct{}
 }
 
-func startApplier(t testing.TB, db *postgres.Store, c *commits, prepaid bool) *applier {
+func startApplier(t testing.TB, db *postgres.Stores, c *commits, prepaid bool) *applier {
 	a := &applier{feed: &feed{polls: make(chan []event.Record), ended: make(chan string, 1)}, dead: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	a.killed = ctx
-	a.store = &store{Store: db, commits: c, died: cancel}
+	a.store = &store{Ledger: db.Ledger, commits: c, died: cancel}
 	s, err := settle.New(
 		settle.Config{
 			MaxBatch: 1000, TxTimeout: 20 * time.Second, RetryMax: time.Millisecond, Prepaid: prepaid, MintCap: mintCap,

@@ -83,7 +83,8 @@ func TestSettlementEqualsTheReference(t *testing.T) {
 			}
 			if *modelSteps >= 10_000 && !t.Failed() { // the histories must reach what they are about
 				require.GreaterOrEqual(t, w.steps, *modelSteps/2)
-				for _, rare := range []string{"conversion_cap", "over_budget", "waited, then ok"} { // after a way of many steps
+				// after a way of many steps
+				for _, rare := range []string{"conversion_cap", "over_budget", "waited, then ok"} {
 					require.Positive(t, w.verdicts[rare], rare)
 				}
 				for _, verdict := range []string{
@@ -102,7 +103,7 @@ func TestSettlementEqualsTheReference(t *testing.T) {
 // world is one database; every history in it has accounts, campaigns and a topic of its own.
 type world struct {
 	t       *testing.T
-	db      *postgres.Store
+	db      *postgres.Stores
 	read    func(sql string, args ...any) [][]any
 	prepaid bool
 
@@ -149,7 +150,7 @@ func (w *world) history(r *rapid.T) {
 	w.histories++
 	h.house = h.balances(houseAccounts)
 	for range 2 {
-		u := storetest.AddUser(w.t, storetest.Stores{Users: w.db})
+		u := storetest.AddUser(w.t, storetest.Stores{Users: w.db.Accounts})
 		h.advertisers, h.publishers = append(h.advertisers, u), append(h.publishers, u.DeveloperID)
 	}
 	h.publishers = append(h.publishers, newUUID(), newUUID(), newUUID(), newUUID(), uuid.Nil)
@@ -237,7 +238,7 @@ func (h *history) addCampaign() {
 			h.number(0, creditValue-1, "odd"),
 		)
 	}
-	_, err := h.w.db.CreateCampaign(h.w.t.Context(), campaign.NewCampaign{
+	_, err := h.w.db.Campaigns.CreateCampaign(h.w.t.Context(), campaign.NewCampaign{
 		Campaign: c, CreditValue: value, Admit: func(bool) campaign.Status { return campaign.Active },
 	})
 	require.NoError(h, err)
@@ -253,7 +254,9 @@ func (h *history) addCampaign() {
 func (h *history) update(edit func(*campaign.Campaign, *refCampaign)) {
 	id := rapid.SampledFrom(h.campaigns).Draw(h.T, "campaign")
 	ref := h.ref.campaigns[id]
-	c, err := h.w.db.UpdateCampaign(h.w.t.Context(), id, func(c *campaign.Campaign) error { edit(c, ref); return nil })
+	c, err := h.w.db.Campaigns.UpdateCampaign(
+		h.w.t.Context(), id, func(c *campaign.Campaign) error { edit(c, ref); return nil },
+	)
 	require.NoError(h, err)
 	ref.bid, ref.daily, ref.total = int64(c.BidAmount), int64(c.DailyBudget), int64(c.TotalBudget)
 	switch active := len(ref.pausedFrom) == len(ref.pausedTo); {
@@ -303,7 +306,7 @@ func (h *history) notice() {
 		h.ref.pay(id, payer, int64(amount))
 	}
 	for range h.number(1, 2, "deliveries") {
-		_, err := h.w.db.ApplyNotice(h.w.t.Context(), n)
+		_, err := h.w.db.Payments.ApplyNotice(h.w.t.Context(), n)
 		require.NoError(h, err)
 	}
 }
@@ -317,7 +320,7 @@ func (h *history) quarantine() {
 			ID: newUUID(), DeveloperID: developer, Evidence: traffic.Evidence{Rule: traffic.QuarantineManual},
 			OpenedAt: h.now(),
 		}
-		opened, err := h.w.db.OpenQuarantine(h.w.t.Context(), c)
+		opened, err := h.w.db.Publishers.OpenQuarantine(h.w.t.Context(), c)
 		require.NoError(h, err)
 		require.True(h, opened)
 		h.ref.cases[developer] = &refCase{
@@ -332,7 +335,7 @@ func (h *history) quarantine() {
 		v.Decision = ledger.QuarantineClawback
 	}
 	for range h.number(1, 2, "requests") {
-		_, err := h.w.db.EndQuarantine(h.w.t.Context(), v)
+		_, err := h.w.db.Publishers.EndQuarantine(h.w.t.Context(), v)
 		require.NoError(h, err)
 	}
 	h.ref.endCase(developer, v.Decision == ledger.QuarantineClawback)
@@ -343,7 +346,7 @@ func (h *history) quarantine() {
 func (h *history) release() {
 	rules := ledger.CreditRules{Value: creditValue, Now: h.now()}
 	for range h.number(1, 2, "runs") {
-		_, err := h.w.db.ReleaseCredits(h.w.t.Context(), rules)
+		_, err := h.w.db.Ledger.ReleaseCredits(h.w.t.Context(), rules)
 		require.NoError(h, err)
 		h.ref.release()
 	}
@@ -364,7 +367,7 @@ func (h *history) verify() {
 		}
 		owed = now
 	}
-	checks, err := h.w.db.Verify(h.w.t.Context(), ledger.VerifyOptions{Prepaid: h.w.prepaid})
+	checks, err := h.w.db.Ledger.Verify(h.w.t.Context(), ledger.VerifyOptions{Prepaid: h.w.prepaid})
 	require.NoError(h, err)
 	for _, c := range checks {
 		require.Truef(h, c.OK(), "%s: want %d, got %d: %s", c.Name, c.Want, c.Got, c.Detail)
@@ -380,7 +383,7 @@ func (h *history) ownCap() {
 		limit := money.Credits(h.number(0, 10, "cap"))
 		c.Cap, h.ref.ownCap[developer] = &limit, int64(limit)
 	}
-	require.NoError(h, h.w.db.SetMintCap(h.w.t.Context(), c))
+	require.NoError(h, h.w.db.Publishers.SetMintCap(h.w.t.Context(), c))
 }
 
 // settleBoth has two appliers at work at once, perhaps on the same partitions. What settlement
@@ -504,7 +507,7 @@ func (h *history) follow() (moved bool) {
 		if len(want[i]) == 0 {
 			continue
 		}
-		plan, err := h.w.db.NextPlan(h.w.t.Context(), []stream.Range{{Partition: p, Next: h.next[i]}}, 1<<20)
+		plan, err := h.w.db.Archive.NextPlan(h.w.t.Context(), []stream.Range{{Partition: p, Next: h.next[i]}}, 1<<20)
 		require.NoError(h, err)
 		require.Len(h, plan, 1)
 		chunk := plan[0]
@@ -525,7 +528,7 @@ func (h *history) follow() (moved bool) {
 				h.w.verdicts["credit "+note]++
 			}
 		}
-		require.NoError(h, h.w.db.MarkArchived(h.w.t.Context(), plan.Plan()))
+		require.NoError(h, h.w.db.Archive.MarkArchived(h.w.t.Context(), plan.Plan()))
 	}
 	return moved
 }
@@ -533,12 +536,14 @@ func (h *history) follow() (moved bool) {
 // compareWaited compares the last verdicts of events that waited.
 func (h *history) compareWaited(waited map[entry]result) {
 	for e, want := range waited {
-		places, err := h.w.db.EarlyVerdicts(h.w.t.Context(), stream.Partition{Stream: h.stream, Number: int32(e.part)})
+		places, err := h.w.db.Archive.EarlyVerdicts(
+			h.w.t.Context(), stream.Partition{Stream: h.stream, Number: int32(e.part)},
+		)
 		require.NoError(h, err)
 		place, judged := places[e.offset]
 		require.True(h, judged, "%+v must be %+v", e, want)
 		var got []result
-		require.NoError(h, h.w.db.AppliedBelow(
+		require.NoError(h, h.w.db.Archive.AppliedBelow(
 			h.w.t.Context(), place.Partition, place.Next, func(c ledger.AppliedRange) error {
 				for i, o := range c.Outcomes {
 					if c.First+int64(i) == place.First {

@@ -65,7 +65,7 @@ type month struct {
 	began    time.Time // of the ring
 	day      int       // since then
 	turn     int
-	store    *memory.Store
+	store    *memory.Stores
 	reports  *memory.Reports
 
 	standings *standing.Standings
@@ -104,18 +104,21 @@ func newMonth(s Strategy, rng *rand.Rand) *month {
 func (m *month) populate(ctx context.Context) (err error) {
 	clock, quiet := func() time.Time { return m.now }, slog.New(slog.DiscardHandler)
 	m.standings = standing.New(standing.Deps{
-		Log: quiet, Metrics: prometheus.NewRegistry(), Source: m.reports, Ads: m.reports, Store: m.store,
-		Families: m.store, Judge: owed.Judge, Now: clock,
+		Log: quiet, Metrics: prometheus.NewRegistry(), Source: m.reports, Ads: m.reports,
+		Cases: m.store.Publishers, Store: m.store.Campaigns,
+		Families: m.store.Families, Judge: owed.Judge, Now: clock,
 	})
 	if m.releaser, err = credit.New(
 		credit.Config{Hold: 24 * time.Hour, LongHold: 24 * time.Hour, Value: creditValue},
-		credit.Deps{Store: m.store, Log: quiet, Metrics: prometheus.NewRegistry(), Now: clock},
+		credit.Deps{Store: m.store.Ledger, Log: quiet, Metrics: prometheus.NewRegistry(), Now: clock},
 	); err != nil {
 		return err
 	}
 	if m.detector, err = quarantine.New(
 		quarantine.Config{MinEvents: 1000, CTR: 0.5, InvalidShare: 0.5, Surge: 10, Network: "on", Readers: 1000},
-		quarantine.Deps{Store: m.store, Ads: m.reports, Log: quiet, Metrics: prometheus.NewRegistry(), Now: clock},
+		quarantine.Deps{
+			Store: m.store.Publishers, Ads: m.reports, Log: quiet, Metrics: prometheus.NewRegistry(), Now: clock,
+		},
 	); err != nil {
 		return err
 	}
@@ -198,7 +201,8 @@ func (m *month) id() (id uuid.UUID) {
 	binary.BigEndian.PutUint64(id[:], m.rng.Uint64())
 	binary.BigEndian.PutUint64(id[8:], m.rng.Uint64())
 	ms := uint64(m.now.UnixMilli())
-	id[0], id[1], id[2], id[3], id[4], id[5] = byte(ms>>40), byte(ms>>32), byte(ms>>24), byte(ms>>16), byte(ms>>8), byte(ms)
+	id[0], id[1], id[2], id[3], id[4], id[5] = byte(ms>>40), byte(ms>>32), byte(ms>>24), byte(ms>>16), byte(ms>>8),
+		byte(ms)
 	id[6], id[8] = 0x70|id[6]&0x0f, 0x80|id[8]&0x3f
 	return id
 }
@@ -209,14 +213,15 @@ func (m *month) account(ctx context.Context, email string) (person, error) {
 		ID: m.id(), DeveloperID: m.id(), Email: email, PasswordHash: "x", Role: account.RoleAdvertiser, TokenVersion: 1,
 		CreatedAt: m.now, Mailbox: family.Providers{}.Mailbox(email),
 	}
-	return person{u.ID, u.DeveloperID}, m.store.CreateUser(ctx, u)
+	return person{u.ID, u.DeveloperID}, m.store.Accounts.CreateUser(ctx, u)
 }
 
 func (m *month) pay(ctx context.Context, who person, amount money.Micros) error {
 	name := m.id().String()
-	_, err := m.store.ApplyNotice(ctx, ledger.Notice{
-		Provider: ledger.Stripe, EventID: "evt_" + name, Kind: ledger.NoticePaid, PaymentID: "pi_" + name, Amount: amount,
-		Names: []uuid.UUID{who.id}, At: m.now,
+	_, err := m.store.Payments.ApplyNotice(ctx, ledger.Notice{
+		Provider: ledger.Stripe, EventID: "evt_" + name, Kind: ledger.NoticePaid, PaymentID: "pi_" + name,
+		Amount: amount,
+		Names:  []uuid.UUID{who.id}, At: m.now,
 	})
 	return err
 }
@@ -236,7 +241,7 @@ func (m *month) advertise(ctx context.Context, e *entry, bid money.Micros, topic
 	if reviewed {
 		c.Review = &campaign.Review{Decision: "approved", ReviewerID: m.id(), At: m.now}
 	}
-	_, err := m.store.CreateCampaign(ctx, campaign.NewCampaign{Campaign: c})
+	_, err := m.store.Campaigns.CreateCampaign(ctx, campaign.NewCampaign{Campaign: c})
 	m.campaigns = append(m.campaigns, e)
 	m.byID[auction.ID(e.id)] = e
 	return err
@@ -258,7 +263,7 @@ func (m *month) tick(ctx context.Context) error {
 	if err := m.standings.Turn(ctx); err != nil || m.offTurn() {
 		return err
 	}
-	if err := family.Regroup(ctx, m.store); err != nil {
+	if err := family.Regroup(ctx, m.store.Families); err != nil {
 		return err
 	}
 	if _, err := m.releaser.Release(ctx); err != nil {
@@ -283,11 +288,11 @@ func (m *month) offTurn() bool {
 func (m *month) follow(ctx context.Context) error {
 	list := make([]auction.Campaign, 0, len(m.campaigns))
 	for _, e := range m.campaigns {
-		c, err := m.store.Campaign(ctx, e.id)
+		c, err := m.store.Campaigns.Campaign(ctx, e.id)
 		if err != nil {
 			return err
 		}
-		balance, err := m.store.AdvertiserBalance(ctx, e.owner.id)
+		balance, err := m.store.Ledger.AdvertiserBalance(ctx, e.owner.id)
 		if err != nil {
 			return err
 		}
@@ -333,7 +338,7 @@ func (m *month) afford(c *auction.Campaign, of auction.Offer) auction.Reason {
 // spend lets the ring's Credits buy ads: as cash of the same value, which counts as nothing paid.
 func (m *month) spend(ctx context.Context) error {
 	for i, p := range m.ring {
-		b, err := m.store.CreditBalance(ctx, p.developer)
+		b, err := m.store.Ledger.CreditBalance(ctx, p.developer)
 		if err != nil {
 			return err
 		}
@@ -364,7 +369,7 @@ func (m *month) settle(ctx context.Context) error {
 	}
 	m.offset = next
 	var effects ledger.Effects
-	if err := m.store.InTx(ctx, func(tx ledger.Tx) (err error) {
+	if err := m.store.Ledger.InTx(ctx, func(tx ledger.Tx) (err error) {
 		effects, err = ledger.Settle(ctx, tx, &b, decoded)
 		return err
 	}); err != nil {

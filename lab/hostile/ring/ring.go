@@ -50,15 +50,18 @@ type Strategy struct {
 func Strategies() []Strategy {
 	return []Strategy{
 		{
-			Name: "is never charged, per click", Families: 8, Advertisers: 8, Publishers: 1, Billing: "cpc", Bid: 2 * money.USD,
+			Name: "is never charged, per click", Families: 8, Advertisers: 8, Publishers: 1, Billing: "cpc",
+			Bid: 2 * money.USD,
 		},
 		{
-			Name: "is never charged, per conversion, reviewed", Families: 8, Advertisers: 8, Publishers: 1, Billing: "cpa",
-			Bid: 100 * money.USD, Reviewed: true,
+			Name: "is never charged, per conversion, reviewed", Families: 8, Advertisers: 8, Publishers: 1,
+			Billing: "cpa",
+			Bid:     100 * money.USD, Reviewed: true,
 		},
 		{
-			Name: "buys from itself", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpc", Bid: money.USD, Clicks: 2,
-			Own: 0.5, Spends: true, Age: 30,
+			Name: "buys from itself", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpc", Bid: money.USD,
+			Clicks: 2,
+			Own:    0.5, Spends: true, Age: 30,
 		},
 		{
 			Name: "ages a week, then competes", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpc",
@@ -69,20 +72,24 @@ func Strategies() []Strategy {
 			Bid: money.USD / 3, Clicks: 2, Own: 0.3, Foreign: 0.3, Spends: true, Age: 14, Reviewed: true,
 		},
 		{
-			Name: "pays per conversion", Families: 4, Advertisers: 2, Publishers: 2, Billing: "cpa", Bid: 10 * money.USD,
+			Name: "pays per conversion", Families: 4, Advertisers: 2, Publishers: 2, Billing: "cpa",
+			Bid:    10 * money.USD,
 			Clicks: 2, Own: 0.5, Spends: true, Age: 7,
 		},
 		{
-			Name: "also shows others' ads", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpc", Bid: money.USD / 2,
+			Name: "also shows others' ads", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpc",
+			Bid:    money.USD / 2,
 			Clicks: 2, Own: 0.5, Foreign: 0.5, Spends: true, Age: 10,
 		},
 		{
-			Name: "pays for impressions", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpm", Bid: 4 * money.USD,
+			Name: "pays for impressions", Families: 6, Advertisers: 3, Publishers: 3, Billing: "cpm",
+			Bid:    4 * money.USD,
 			Clicks: 2, Own: 0.5, Foreign: 0.3, Spends: true, Age: 7,
 		},
 		{
-			Name: "pays for views that its servers report", Families: 10, Advertisers: 4, Publishers: 6, Billing: "vcpm",
-			Bid: 6 * money.USD, Clicks: 2, Own: 0.5, Foreign: 0.5, Spends: true, Age: 7, Server: true, Views: true,
+			Name: "pays for views that its servers report", Families: 10, Advertisers: 4, Publishers: 6,
+			Billing: "vcpm",
+			Bid:     6 * money.USD, Clicks: 2, Own: 0.5, Foreign: 0.5, Spends: true, Age: 7, Server: true, Views: true,
 		},
 		{
 			Name: "has 50 accounts", Families: 50, Advertisers: 25, Publishers: 25, Billing: "cpc", Bid: money.USD / 2,
@@ -185,13 +192,15 @@ func Month(ctx context.Context, s Strategy, seed uint64) (Outcome, error) {
 // balance sums what the ring has and paid at the end.
 func (m *month) balance(ctx context.Context) error {
 	for _, a := range m.ring {
-		b, err := m.store.CreditBalance(ctx, a.developer)
+		b, err := m.store.Ledger.CreditBalance(ctx, a.developer)
 		if err != nil {
 			return err
 		}
 		m.out.Credits += money.Micros(b.Spendable+b.Held) * creditValue
 		m.out.Credits -= money.Micros(m.spent[a.developer]) * creditValue
-		open, err := m.store.Quarantines(ctx, ledger.QuarantineQuery{Developer: a.developer, Open: true, Limit: 1})
+		open, err := m.store.Publishers.Quarantines(
+			ctx, ledger.QuarantineQuery{Developer: a.developer, Open: true, Limit: 1},
+		)
 		if err != nil {
 			return err
 		}
@@ -201,7 +210,7 @@ func (m *month) balance(ctx context.Context) error {
 		if !c.ring {
 			continue
 		}
-		now, err := m.store.Campaign(ctx, c.id)
+		now, err := m.store.Campaigns.Campaign(ctx, c.id)
 		if err != nil {
 			return err
 		}
