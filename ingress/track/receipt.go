@@ -34,7 +34,7 @@ dt{color:#555;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhe
 <ul><li>{{if .Words}}{{.T.Words}} {{.Words}}{{else if .Ended}}{{.T.WordsEnded}}{{else}}{{.T.NoWords}}{{end}}</li>{{if .Surface}}<li>{{.T.Place}} {{.Surface}}</li>{{end}}{{if .HostApp}}<li>{{.T.App}} {{.HostApp}}</li>{{end}}{{if .Region}}<li>{{.T.Region}} {{.Region}}</li>{{end}}{{if .Language}}<li>{{.T.Language}} {{.Language}}</li>{{end}}
 <li>{{.T.Offered}}{{if .NoConsent}}{{.T.NotRemembered}}{{end}}</li></ul>
 <p>{{.T.Change}}</p>{{end}}
-{{if .Reported}}<p role="status"><b>{{.T.Thanks}}</b> {{.T.Kept}}{{if .Told}} {{.T.Told}}{{end}}</p>
+{{if .Reported}}<p role="status"><b>{{.T.Thanks}}</b> {{.T.Received}}{{if .Answered}} {{.T.Decision}}{{end}}</p>
 {{else if .Report}}<h2>{{.T.Report}}</h2>
 <form method="post"><p>{{.T.Ask}}</p>
 {{if .Problem}}<p role="alert" class="problem">{{.Problem}}</p>{{end}}
@@ -134,7 +134,7 @@ func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complain
 		"Surface":    auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region,
 		"Language": auction.Language, "NoConsent": auction.NoConsent,
 		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "Price": price,
-		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Told": of.Email != "",
+		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Answered": of.Email != "",
 		"Problem": in.Problems[of.problem],
 		"Reasons": in.reasons(of.Reason), "Text": of.Text, "Email": of.Email,
 	})

@@ -19,7 +19,7 @@ type receiptTexts struct {
 	Words, NoWords, WordsEnded                     string
 	Place, App, Region, Language                   string
 	Offered, NotRemembered, Change                 string
-	Thanks, Retention, Recipient                   string
+	Thanks, Received, Decision                     string
 	Report, Ask, Reason, Choose, Wrong             string
 	Email, EmailNote, Send                         string
 	Unverified, Verified                           string            // after a sponsor's name, before the account's id
@@ -49,11 +49,11 @@ var receiptIn = []receiptTexts{{
 	NotRemembered: "; you were not remembered, because you had not consented",
 	Change: "To change this: ask for something else, choose another language or region in the app, or " +
 		"withdraw your consent there. The settings of the app control the data that it sends to this network.",
-	Thanks: "Thank you.", Retention: "Your report has been received; a person of this network will review it.",
-	Recipient: "You will get the decision by e-mail.",
-	Report:    "Report this ad",
-	Ask:       "Is it illegal, misleading or otherwise unacceptable as an ad? No account is needed.",
-	Reason:    "Reason", Choose: "Choose",
+	Thanks: "Thank you.", Received: "Your report has been received; a person of this network will review it.",
+	Decision: "You will get the decision by e-mail.",
+	Report:   "Report this ad",
+	Ask:      "Is it illegal, misleading or otherwise unacceptable as an ad? No account is needed.",
+	Reason:   "Reason", Choose: "Choose",
 	Wrong: "What is wrong? (at most 1,000 characters)", Email: "E-mail, if you want to receive the decision",
 	EmailNote:  "The e-mail is used only for the decision and then deleted, after 90 days at most.",
 	Send:       "Send report",
@@ -94,11 +94,11 @@ var receiptIn = []receiptTexts{{
 	Change: "So ändern Sie das: Fragen Sie nach etwas anderem, wählen Sie in der App eine andere Sprache " +
 		"oder Region oder widerrufen Sie dort Ihre Einwilligung. Was die App diesem Netz mitteilt, steht in deren " +
 		"eigenen Einstellungen.",
-	Thanks: "Danke.", Retention: "Ihre Meldung ist gespeichert; ein Mensch dieses Netzes sieht sie an.",
-	Recipient: "Die Entscheidung kommt per E-Mail.",
-	Report:    "Diese Anzeige melden",
-	Ask:       "Ist sie rechtswidrig, irreführend oder nicht, was eine Anzeige sein soll? Ein Konto ist nicht nötig.",
-	Reason:    "Grund", Choose: "Bitte wählen",
+	Thanks: "Danke.", Received: "Ihre Meldung ist gespeichert; ein Mensch dieses Netzes sieht sie an.",
+	Decision: "Die Entscheidung kommt per E-Mail.",
+	Report:   "Diese Anzeige melden",
+	Ask:      "Ist sie rechtswidrig, irreführend oder nicht, was eine Anzeige sein soll? Ein Konto ist nicht nötig.",
+	Reason:   "Grund", Choose: "Bitte wählen",
 	Wrong:      "Was ist falsch daran? (höchstens 1.000 Zeichen)",
 	Email:      "E-Mail, wenn Sie die Entscheidung erfahren möchten",
 	EmailNote:  "Die E-Mail-Adresse dient allein der Entscheidung und wird mit ihr vergessen, spätestens nach 90 Tagen.",

@@ -327,6 +327,27 @@ func behind(expected, charged Acts) bool {
 	return leftHigh > rightHigh || leftHigh == rightHigh && leftLow > rightLow
 }
 
+// Tolerance returns the most that the ads of a campaign may be worth beyond its charged acts before
+// it is behind: its other expected acts at a price, each valued at the campaign's own rate by then.
+func Tolerance(acts int64, price money.Micros) money.Micros {
+	charged := Acts(min(max(0, acts), int64(limit/Act/4))) * Act
+	low, high := charged, 2*charged+32*Act // behind there, as 4·√(2c + 32) < c + 30
+	for high-low > 1 {
+		if middle := low + (high-low)/2; behind(middle, charged) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	const steps = 256
+	var sum money.Micros
+	step := (low - charged) / steps
+	for n := range Acts(steps) {
+		sum += worth(part(step, own(int64(charged/Act), charged+n*step)), price)
+	}
+	return sum
+}
+
 // times returns n × rate as acts.
 func times(n int64, rate PPM) Acts { return Acts(mulDiv(n, rate, 1)) }
 

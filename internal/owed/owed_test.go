@@ -112,6 +112,21 @@ func TestBehindByTheFormula(t *testing.T) {
 	require.Empty(t, verdict(Input{}, cpa(1, 40, 20)).Bound)
 }
 
+// What a campaign may be shown for beyond its charges ends where it is behind.
+func TestToleranceEndsWhereACampaignIsBehind(t *testing.T) {
+	for _, c := range []struct {
+		acts int64
+		want float64 // (c + 3) × ln((e + 3) ÷ (c + 3)), where e − c = 4·√e + 2, or e = 2·c
+	}{
+		{0, 6.08}, {1, 7.27}, {3, 9.24}, {24, 21.0}, {100, 69.9}, {10_000, 6931},
+	} {
+		require.InEpsilon(t, c.want, float64(Tolerance(c.acts, money.USD))/float64(money.USD), 0.01, c.acts)
+	}
+	require.Zero(t, Tolerance(5, 0))
+	require.Positive(t, Tolerance(math.MaxInt64, 1000*money.USD))
+	require.Equal(t, Tolerance(0, money.USD), Tolerance(-1, money.USD))
+}
+
 func TestFamilyIsBehindOverAllItsCampaigns(t *testing.T) {
 	list := []Campaign{cpa(0, 2, 2)} // two acts paid for
 	for n := range 20 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,11 +51,14 @@ type person struct{ id, developer uuid.UUID }
 
 // entry is a campaign of the month.
 type entry struct {
-	id      uuid.UUID
-	owner   person
-	ring    bool
-	billing campaign.BillingModel
-	room    money.Micros // left of its budgets, less the expected price of ads of this tick
+	id        uuid.UUID
+	owner     person
+	ring      bool
+	billing   campaign.BillingModel
+	room      money.Micros // left of its budgets, less the expected price of ads of this tick
+	displayed money.Micros // value of its ads at honest publishers
+	charged   money.Micros
+	acts      int64 // charged ones at publishers of other families
 }
 
 // month is one play.
@@ -83,9 +87,10 @@ type month struct {
 	offset           int64
 	spent            map[uuid.UUID]money.Credits // of the ring's publishers, by developer
 
-	// Ads of honest advertisers and their charges, at honest publishers and at those of the ring.
+	// Ads of honest advertisers, at honest publishers and at those of the ring, and the charges at
+	// honest ones.
 	shownAt   [2]int
-	chargedAt [2]money.Micros
+	chargedAt money.Micros
 	out       Outcome
 }
 
@@ -191,8 +196,8 @@ func (m *month) conspire(ctx context.Context) error {
 	if s.Reviewed {
 		allowance = owed.ReviewedAllowance
 	}
-	// Families without charges make a sixth of the network's rates, so their ads count for less. The
-	// ads of a tick come on top, at the highest price of the market.
+	// Families without charges make a sixth of the network's rates, so their ads count for less.
+	// The ads of a tick come on top, at the highest price of the market.
 	m.out.Allowance = money.Micros(min(s.Families, s.Advertisers))*allowance*6/5 + perTick*highestPrice/1000
 	return nil
 }
@@ -412,22 +417,30 @@ func (m *month) method(e *ledger.Event) string {
 	return "js_snippet"
 }
 
-// count adds a charge to the sums of where the ad was shown.
+// count adds a charge to the sums of its campaign, or of where the ad was shown.
 func (m *month) count(e *ledger.Event, outcome ledger.Outcome) {
 	c, here := m.byID[auction.ID(e.CampaignID)], 0
 	if m.ours(e.DeveloperID) {
 		here = 1
 	}
-	if !c.ring {
-		m.chargedAt[here] += outcome.Charge
+	switch {
+	case !c.ring:
+		if here == 1 {
+			m.out.addOthers(outcome.Charge)
+		} else {
+			m.chargedAt += outcome.Charge
+		}
+	case outcome.Charge > 0:
+		c.charged += outcome.Charge
+		if m.place(e.DeveloperID)%m.strategy.Families != m.place(c.owner.developer)%m.strategy.Families {
+			c.acts++
+		}
 	}
 }
 
-func (m *month) ours(developer uuid.UUID) bool {
-	for _, p := range m.ring {
-		if p.developer == developer {
-			return true
-		}
-	}
-	return false
+func (m *month) ours(developer uuid.UUID) bool { return m.place(developer) >= 0 }
+
+// place returns the number of an account of the ring, -1 for others.
+func (m *month) place(developer uuid.UUID) int {
+	return slices.IndexFunc(m.ring, func(p person) bool { return p.developer == developer })
 }

@@ -97,9 +97,9 @@ func (m *month) showElsewhere(c *entry, won *auction.Outcome, viewed bool) {
 		m.out.Held++
 	case c.billing == campaign.VCPM && !viewed:
 	case c.billing.Thousands():
-		m.out.Elsewhere += won.Price / 1000
+		c.displayed += won.Price / 1000
 	default:
-		m.out.Elsewhere += won.EffectiveCPM / 1000
+		c.displayed += won.EffectiveCPM / 1000
 	}
 }
 
