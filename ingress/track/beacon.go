@@ -51,13 +51,11 @@ const (
 func (t *Tracker) pixel(c *gin.Context) error {
 	var params [len(beaconNames)]string
 	httpapi.QueryValues(c.Request.URL.RawQuery, beaconNames[:], params[:])
-	kind, ok := eventTypes[params[paramEvent]]
+	kind, ok := event.TypeOf(params[paramEvent])
 	switch {
 	case !ok:
-		return errs.New(
-			errs.InvalidRequest, "event must be impression, viewable, click, close, skip, video_complete or conversion",
-		).With("field", "event")
-	case kind == event.Type_CONVERSION:
+		return errs.New(errs.InvalidRequest, "event must be %s", event.TypeNames()).With("field", "event")
+	case kind.Kind().By == event.Advertiser:
 		return t.postback(c)
 	}
 	report := reportedEvent{

@@ -34,24 +34,6 @@ func (c *reportedEvent) clicked() bool {
 	return c.kind == event.Type_CONVERSION && (c.clickID != "" || c.auctionID == "")
 }
 
-// eventTypes are the event types by their API names.
-var eventTypes = map[string]event.Type{
-	"impression": event.Type_IMPRESSION, "click": event.Type_CLICK, "close": event.Type_CLOSE,
-	"skip": event.Type_SKIP, "video_complete": event.Type_VIDEO_COMPLETE, "conversion": event.Type_CONVERSION,
-	"viewable": event.Type_VIEWABLE,
-}
-
-var wireNames = [...]string{
-	event.Type_IMPRESSION: "impression", event.Type_CLICK: "click", event.Type_CLOSE: "close",
-	event.Type_SKIP: "skip", event.Type_VIDEO_COMPLETE: "video_complete", event.Type_CONVERSION: "conversion",
-	event.Type_VIEWABLE: "viewable",
-}
-
-var billingModels = map[string]event.BillingModel{
-	"cpm": event.BillingModel_CPM, "cpc": event.BillingModel_CPC, "cpa": event.BillingModel_CPA,
-	"vcpm": event.BillingModel_VCPM,
-}
-
 // eventOf converts a report to an event. With a valid token all facts come from the token.
 // Otherwise the proof of the event names what is missing, and countable reports whether the event
 // still counts (ADNET_UNSIGNED_BEACONS=bill).
@@ -107,7 +89,7 @@ func (t *Tracker) verify(c *reportedEvent, now time.Time) (token.Auction, error)
 	case c.kind == event.Type_CONVERSION:
 		return t.deps.Keyring.Verify(token.ForClaim, c.auctionID, now)
 	}
-	return t.deps.Keyring.Verify(token.ForEvent(wireNames[c.kind]), c.auctionID, now)
+	return t.deps.Keyring.Verify(token.ForEvent(c.kind), c.auctionID, now)
 }
 
 // converted sets the proof of a conversion with a click id. Settlement may charge a conversion only
@@ -185,12 +167,12 @@ func (t *Tracker) remember(placed *placedEvent, c *reportedEvent, now time.Time)
 func (t *Tracker) signed(placed *placedEvent, text string, now time.Time) {
 	e, a := &placed.Event, &placed.auction
 	e.Proof = event.Proof_SIGNED
-	if t.cfg.Life.Expired(wireNames[e.Type], a.IssuedAt(), now) {
+	if t.cfg.Life.Expired(e.Type, a.IssuedAt(), now) {
 		e.Proof = event.Proof_EXPIRED
 	}
 	e.AuctionId, e.CampaignId, e.AdvertiserId = a.AuctionID[:], a.CampaignID[:], a.AdvertiserID[:]
 	e.DeveloperId = a.DeveloperID[:]
-	e.PriceMicros, e.BillingModel = int64(a.Price), billingModels[a.BillingModel]
+	e.PriceMicros, e.BillingModel = int64(a.Price), event.ModelOf(a.BillingModel)
 	e.Sandbox, e.House, e.CreditFunded = a.Sandbox, a.House, a.CreditFunded
 	p := &placed.placement
 	p.Format, p.IntegrationMethod, p.Surface = a.Format, a.IntegrationMethod, a.Surface

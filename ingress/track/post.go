@@ -130,11 +130,10 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 	if name == "" {
 		name = in.Event
 	}
-	kind, ok := eventTypes[name]
+	kind, ok := event.TypeOf(name)
 	if !ok {
 		return reportedEvent{}, errs.New(
-			errs.InvalidRequest,
-			"event_type must be impression, viewable, click, close, skip, video_complete or conversion",
+			errs.InvalidRequest, "event_type must be %s", event.TypeNames(),
 		).With("field", "event_type")
 	}
 	in.ClickID = plain(in.ClickID)
@@ -202,7 +201,7 @@ func (r *Reporter) mayReport(kind event.Type, a *token.Auction) error {
 	if r.Page == nil {
 		return nil
 	}
-	if kind == event.Type_CONVERSION || a == nil || !a.Browser || a.DeveloperID != r.Page.DeveloperID {
+	if kind.Kind().By == event.Advertiser || a == nil || !a.Browser || a.DeveloperID != r.Page.DeveloperID {
 		return errForeignAd
 	}
 	return nil
@@ -303,8 +302,7 @@ const seenWait = 100 * time.Millisecond
 // reply returns the reply for a taken event.
 func (t *Tracker) reply(ctx context.Context, in *Report, placed *placedEvent) Taken {
 	e := &placed.Event
-	name := wireNames[e.Type]
-	out := Taken{Tracked: true, Event: name, CampaignID: in.CampaignID}
+	out := Taken{Tracked: true, Event: e.Type.Name(), CampaignID: in.CampaignID}
 	if id := uuid.UUID(e.CampaignId); out.CampaignID == "" && id != uuid.Nil {
 		out.CampaignID = id.String()
 	}

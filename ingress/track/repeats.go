@@ -46,7 +46,7 @@ func leavesMark(e *event.Event) bool {
 // do not make the real one look repeated.
 func seenAs(e *event.Event) string {
 	if e.Conversion == nil {
-		return wireNames[e.Type]
+		return e.Type.Name()
 	}
 	if !e.Conversion.Verified {
 		return string(ledger.UnverifiedKey(e.Conversion.Type, e.Conversion.ExternalHash))
@@ -61,7 +61,7 @@ func (t *Tracker) repeated(ctx context.Context, e *event.Event) bool {
 		return false
 	}
 	known := t.recent.note(e)
-	first, err := t.deps.Seen.Seen(ctx, seenAs(e)+":"+hex.EncodeToString(e.AuctionId), t.cfg.Life.Of(wireNames[e.Type]))
+	first, err := t.deps.Seen.Seen(ctx, seenAs(e)+":"+hex.EncodeToString(e.AuctionId), t.cfg.Life.Of(e.Type))
 	return known || err == nil && !first
 }
 

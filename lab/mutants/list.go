@@ -573,8 +573,8 @@ var mutants = []mutant{
 	{
 		name: "viewable-alone", protects: "the link of a view proves no impression",
 		file:  "internal/token/purpose.go",
-		old:   "		return reports | 1<<PurposeImpression\n",
-		new:   "		return reports | 1<<PurposeImpression | 1<<PurposeViewable\n",
+		old:   "1<<PurposeReport | OfEvent(t).Only()\n",
+		new:   "1<<PurposeReport | OfEvent(t).Only() | 1<<PurposeViewable\n",
 		tests: []string{"./ingress/track"}, run: "TestViewable",
 	},
 	{
@@ -1176,9 +1176,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "pixel-clicks", protects: "the pixel of an ad proves impressions only",
-		file:  "internal/token/purpose.go",
-		old:   "		return reports | 1<<PurposeClick\n",
-		new:   "		return reports | 1<<PurposeClick | 1<<PurposeImpression\n",
+		file: "schemas/event/types.go",
+		old:  "\"click\", Anyone, \"click\"", new: "\"click\", Anyone, \"impression\"",
 		tests: []string{"./internal/token"},
 	},
 	{
@@ -2243,9 +2242,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "view-charged", protects: "the view is what is charged, not its impression",
-		file:  "internal/ledger/decide.go",
-		old:   "model == campaign.VCPM && e.Type == Viewable && e.Proof",
-		new:   "model == campaign.VCPM && e.Type == Impression && e.Proof",
+		file: "schemas/event/types.go",
+		old:  "\"viewable\", BillingModel_VCPM", new: "\"viewable\", unbilled",
 		tests: []string{"./internal/ledger"}, run: "VerdictsOfOneRecord",
 	},
 	{
