@@ -68,7 +68,7 @@ var layers = map[string][]string{
 		"internal/family", "internal/campaign", "internal/money", "internal/ledger",
 	},
 	"internal/adreport": {
-		"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report",
+		"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report", "schemas/event",
 	},
 	"internal/decision":   {"internal/errs", "internal/auditlog", "internal/campaign"},
 	"internal/once":       {"internal/errs"},

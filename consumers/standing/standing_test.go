@@ -21,6 +21,7 @@ import (
 	"adnet/internal/owed"
 	"adnet/internal/report"
 	"adnet/internal/standing"
+	"adnet/schemas/event"
 )
 
 // placed are events of a campaign at a publisher.
@@ -122,6 +123,12 @@ func (w *world) placed(q report.Query) (result report.Result, err error) {
 }
 
 // place adds events of a campaign at a publisher on a day.
+func counted(impressions, clicks, conversions int64) report.Events {
+	return report.Events{
+		event.Type_IMPRESSION: impressions, event.Type_CLICK: clicks, event.Type_CONVERSION: conversions,
+	}
+}
+
 func (w *world) place(d day.Day, c campaign.Campaign, publisher account.User, counts report.Counts) {
 	w.places = append(w.places, placed{d, c.AdvertiserID, c.ID, publisher.DeveloperID, counts})
 	if w.days[d] == nil {
@@ -303,12 +310,12 @@ func TestOwedPartIsStoredWithTheVotes(t *testing.T) {
 	require.NoError(t, err)
 	today := day.Of(w.now)
 	for d, counts := range map[day.Day]report.Counts{
-		today:       {Impressions: 100, Clicks: 4, Conversions: 1, Billed: 1, Spend: 40 * money.USD},
-		today - 1:   {Impressions: 50, Clicks: 2},
-		today - 300: {Impressions: 1000, Clicks: 9},
+		today:       {Events: counted(100, 4, 1), Billed: 1, Spend: 40 * money.USD},
+		today - 1:   {Events: counted(50, 2, 0)},
+		today - 300: {Events: counted(1000, 9, 0)},
 	} {
 		w.days[d] = map[uuid.UUID]report.Counts{
-			c.ID: counts, gone.ID: {Impressions: 7}, paid.ID: {Impressions: 10, Spend: 50_000},
+			c.ID: counts, gone.ID: {Events: counted(7, 0, 0)}, paid.ID: {Events: counted(10, 0, 0), Spend: 50_000},
 		}
 	}
 	want := owed.Result{ClickRate: 900_000, ConvertRate: 1_100_000, Ceiling: money.USD, Bound: campaign.Behind}
@@ -341,7 +348,7 @@ func TestOwedPartIsStoredWithTheVotes(t *testing.T) {
 	w.turn(s)
 	require.Equal(t, 2*recentSpans, w.readings-readings, "older days are read once an hour")
 	// A late event of an old day is counted within the hour, and every event once.
-	w.days[today-300][c.ID] = report.Counts{Impressions: 1001}
+	w.days[today-300][c.ID] = report.Counts{Events: counted(1001, 0, 0)}
 	for range 61 {
 		w.turn(s)
 	}
@@ -391,14 +398,14 @@ func TestOwnFamilysPublishersDoNotCount(t *testing.T) {
 	theirs := w.campaign(stranger.ID, byClick)
 	paid := w.campaign(other.ID, nil)
 	today := day.Of(w.now)
-	acts := report.Counts{Impressions: 100, Clicks: 7, Conversions: 2, Billed: 7, Spend: 7 * money.USD}
+	acts := report.Counts{Events: counted(100, 7, 2), Billed: 7, Spend: 7 * money.USD}
 	for _, d := range []day.Day{today, today - 1, today - 12, today - 200} {
-		w.place(d, c, thief, report.Counts{Impressions: 30, Clicks: 3, Conversions: 1})
+		w.place(d, c, thief, report.Counts{Events: counted(30, 3, 1)})
 		w.place(d, c, other, acts)
 		w.place(d, c, seat, acts)
-		w.place(d, c, stranger, report.Counts{Impressions: 1000, Clicks: 2, Billed: 1, Spend: money.USD})
+		w.place(d, c, stranger, report.Counts{Events: counted(1000, 2, 0), Billed: 1, Spend: money.USD})
 		w.place(d, theirs, thief, acts)
-		w.place(d, theirs, stranger, report.Counts{Impressions: 5, Clicks: 5})
+		w.place(d, theirs, stranger, report.Counts{Events: counted(5, 5, 0)})
 		w.place(d, paid, thief, acts)
 	}
 	w.turn(s)
@@ -424,7 +431,7 @@ func TestOwnFamilysChargesSpendCredits(t *testing.T) {
 	w, s := newWorld(t)
 	owner := w.user(uuid.Nil)
 	c := w.campaign(owner.ID, nil)
-	w.place(day.Of(w.now), c, owner, report.Counts{Impressions: 10, Billed: 10, Spend: 10 * money.USD})
+	w.place(day.Of(w.now), c, owner, report.Counts{Events: counted(10, 0, 0), Billed: 10, Spend: 10 * money.USD})
 	w.turn(s)
 	for credits, funded := range map[money.Micros]bool{10 * money.USD: false, 11 * money.USD: true} {
 		k := s.campaigns.all[c.ID]
@@ -516,7 +523,7 @@ func TestChangeOfBillingKeepsTheDebt(t *testing.T) {
 	}
 	used, paid := w.campaign(thief.ID, perAct), w.campaign(honest.ID, perAct)
 	w.days[today] = map[uuid.UUID]report.Counts{
-		used.ID: {Impressions: 1000}, paid.ID: {Impressions: 1000, Clicks: 17, Billed: 17, Spend: 17 * money.USD},
+		used.ID: {Events: counted(1000, 0, 0)}, paid.ID: {Events: counted(1000, 17, 0), Billed: 17, Spend: 17 * money.USD},
 	}
 	change(used, perImpression)
 	change(paid, perImpression)
@@ -527,7 +534,7 @@ func TestChangeOfBillingKeepsTheDebt(t *testing.T) {
 
 	other := w.user(uuid.Nil)
 	turned := w.campaign(other.ID, nil)
-	w.days[today][turned.ID] = report.Counts{Impressions: 1000, Billed: 1000, Spend: 10_000}
+	w.days[today][turned.ID] = report.Counts{Events: counted(1000, 0, 0), Billed: 1000, Spend: 10_000}
 	change(turned, func(c *campaign.Campaign) error {
 		c.BillingModel, c.BidAmount = campaign.CPC, money.USD
 		return nil

@@ -60,8 +60,8 @@ func init() {
 	}
 }
 
-// Kinds returns the rows of the table in its order.
-func Kinds() []Kind { return append([]Kind(nil), table[:]...) }
+// Kinds returns the rows of the table, which must not be changed.
+func Kinds() []Kind { return table[:] }
 
 // Kind returns the row of x; the zero row for an unknown number.
 func (x Type) Kind() *Kind {
@@ -80,14 +80,20 @@ func TypeOf(name string) (Type, bool) {
 	return x, ok
 }
 
+// Join returns the text of each row of the table, separated by commas.
+func Join(text func(k *Kind) string) string {
+	texts := make([]string, len(table))
+	for i := range table {
+		texts[i] = text(&table[i])
+	}
+	return strings.Join(texts, ", ")
+}
+
 // TypeNames lists the names of the API as a text: "impression, viewable, … or conversion".
 func TypeNames() string {
-	names := make([]string, len(table))
-	for i, k := range table {
-		names[i] = k.Name
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	names := Join(func(k *Kind) string { return k.Name })
+	last := strings.LastIndex(names, ", ")
+	return names[:last] + " or " + names[last+len(", "):]
 }
 
 // Name returns the name of x in the API, which is empty without a model. It reports false for an
