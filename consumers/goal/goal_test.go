@@ -59,7 +59,9 @@ func (w *world) Stats(_ context.Context, q report.Query) (report.Result, error) 
 // happens adds events to the day of now.
 func (w *world) happens(spend money.Micros, conversions int64, value money.Micros) {
 	counts := w.days[day.Of(w.now)]
-	counts.Add(report.Counts{Events: report.Events{event.Type_CONVERSION: conversions}, Spend: spend, ConversionUSD: value})
+	counts.Add(report.Counts{
+		Events: report.Events{event.Type_CONVERSION: conversions}, Spend: spend, ConversionUSD: value,
+	})
 	w.days[day.Of(w.now)] = counts
 	w.record.Campaign.SpentToday += spend
 	w.record.Campaign.SpentTotal += spend

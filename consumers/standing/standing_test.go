@@ -523,7 +523,8 @@ func TestChangeOfBillingKeepsTheDebt(t *testing.T) {
 	}
 	used, paid := w.campaign(thief.ID, perAct), w.campaign(honest.ID, perAct)
 	w.days[today] = map[uuid.UUID]report.Counts{
-		used.ID: {Events: counted(1000, 0, 0)}, paid.ID: {Events: counted(1000, 17, 0), Billed: 17, Spend: 17 * money.USD},
+		used.ID: {Events: counted(1000, 0, 0)},
+		paid.ID: {Events: counted(1000, 17, 0), Billed: 17, Spend: 17 * money.USD},
 	}
 	change(used, perImpression)
 	change(paid, perImpression)

@@ -12,7 +12,8 @@ func TestTableHasEveryType(t *testing.T) {
 	}
 	columns := map[string]bool{}
 	for _, k := range Kinds() {
-		if got, ok := TypeOf(k.Name); !ok || got != k.Type || k.Type.Name() != k.Name || k.Type < 1 || int(k.Type) >= Types {
+		got, ok := TypeOf(k.Name)
+		if !ok || got != k.Type || k.Type.Name() != k.Name || k.Type < 1 || int(k.Type) >= Types {
 			t.Errorf("%s: %v", k.Name, k)
 		}
 		if k.Name != strings.ToLower(k.Type.String()) {
