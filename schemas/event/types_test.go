@@ -34,6 +34,13 @@ func TestTableHasEveryType(t *testing.T) {
 	}
 }
 
+func TestTypeNamesAreAText(t *testing.T) {
+	begin, end := "impression, viewable, click, close, skip, video_complete", " or conversion"
+	if got := TypeNames(); !strings.HasPrefix(got, begin) || !strings.HasSuffix(got, end) {
+		t.Errorf("the names are %q", got)
+	}
+}
+
 func TestBillingModelsHaveNames(t *testing.T) {
 	for number := range BillingModel_name {
 		name, ok := BillingModel(number).Name()
