@@ -40,6 +40,7 @@ var layers = map[string][]string{
 	},
 	"internal/token": {
 		"internal/schedule", "internal/day", "internal/errs", "internal/money", "internal/traffic", "internal/typed",
+		"schemas/event",
 	},
 	"internal/adtext":  {},
 	"internal/typed":   {},
@@ -53,13 +54,13 @@ var layers = map[string][]string{
 	},
 	"internal/ledger": {
 		"internal/traffic", "internal/reserve", "internal/stream", "internal/day", "internal/errs", "internal/money",
-		"internal/account", "internal/campaign",
+		"internal/account", "internal/campaign", "schemas/event",
 	},
 	"internal/owed":     {"internal/campaign", "internal/money"},
 	"internal/standing": {"internal/campaign", "internal/day", "internal/family", "internal/money"},
 	"internal/report": {
 		"internal/traffic", "internal/stream", "internal/day", "internal/errs", "internal/money", "internal/account",
-		"internal/campaign", "internal/ledger",
+		"internal/campaign", "internal/ledger", "schemas/event",
 	},
 
 	"internal/auditlog": {
@@ -67,7 +68,7 @@ var layers = map[string][]string{
 		"internal/family", "internal/campaign", "internal/money", "internal/ledger",
 	},
 	"internal/adreport": {
-		"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report",
+		"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report", "schemas/event",
 	},
 	"internal/decision":   {"internal/errs", "internal/auditlog", "internal/campaign"},
 	"internal/once":       {"internal/errs"},
@@ -169,7 +170,7 @@ var domain = []string{
 	"internal/consent", "internal/person", "internal/family", "internal/owed", "internal/standing",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
 	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/locale",
-	"internal/owed",
+	"internal/owed", "schemas/event",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.

@@ -18,6 +18,7 @@ import (
 
 	"adnet/internal/money"
 	"adnet/internal/token"
+	"adnet/schemas/event"
 )
 
 // market is a node with campaigns of random prices, and whom it is asked by.
@@ -176,7 +177,7 @@ func (m *market) read(impression, click, receipt string) *priced {
 	m.t.Helper()
 	link, err := url.Parse(impression)
 	require.NoError(m.t, err)
-	auction, err := m.ring.Verify(token.ForEvent("impression"), link.Query().Get("auction_id"), time.Now())
+	auction, err := m.ring.Verify(token.ForEvent(event.Type_IMPRESSION), link.Query().Get("auction_id"), time.Now())
 	require.NoError(m.t, err)
 	m.api.get(impression, 200)
 	ad := &priced{auction: auction, receipt: receipt, campaign: auction.CampaignID.String()}

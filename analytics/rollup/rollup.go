@@ -29,6 +29,7 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/roster"
 	"adnet/internal/schedule"
+	"adnet/schemas/event"
 )
 
 // Config holds the schedule of the daily run.
@@ -131,19 +132,24 @@ const (
 	// stagingPrefix starts the names of the tables in which a day is built. The rest is random.
 	stagingPrefix = "stats_rollup_staging_"
 
-	// The counters match those of stats_daily_mv (schemas/clickhouse); the conformance suite
-	// compares the two.
-	fillQuery = `
-INSERT INTO %s
+	// abandonedQuery finds the tables left by killed runs. No run takes as long as a day.
+	abandonedQuery = `
+SELECT name FROM system.tables
+WHERE database = currentDatabase() AND startsWith(name, {prefix:String})
+	AND metadata_modification_time < now() - INTERVAL 1 DAY`
+)
+
+// fillQuery counts a day into a table. The counters match those of stats_daily_mv
+// (schemas/clickhouse); the conformance suite compares the two.
+var fillQuery = `
+INSERT INTO %s (day, run, advertiser_id, campaign_id, developer_id, format, integration_method, host_app, events,
+    ` + event.Join(func(k *event.Kind) string { return k.Column }) + `,
+    conversions_unverified, spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid,
+    last_received_at)
 SELECT
-    day, {run:UUID}, advertiser_id, campaign_id, developer_id, format, integration_method, host_app,
-    count(),
-    countIf(class = 'counted' AND type = 'impression'),
-    countIf(class = 'counted' AND type = 'click'),
-    countIf(class = 'counted' AND type = 'close'),
-    countIf(class = 'counted' AND type = 'skip'),
-    countIf(class = 'counted' AND type = 'video_complete'),
-    countIf(class = 'counted' AND type = 'conversion'),
+    day, {run:UUID}, advertiser_id, campaign_id, developer_id, format, integration_method, host_app, count(),
+    ` + event.Join(func(k *event.Kind) string { return "countIf(class = 'counted' AND type = '" + k.Name + "')" }) + `,
+    countIf(class = 'unverified'),
     sum(charge),
     sum(minted),
     countIf(charge > 0),
@@ -152,19 +158,10 @@ SELECT
     countIf(class = 'rejected'),
     countIf(class = 'sandbox'),
     countIf(class = 'invalid'),
-    max(received_at),
-    countIf(class = 'unverified'),
-    countIf(class = 'counted' AND type = 'viewable')
+    max(received_at)
 FROM events
 WHERE day = {day:Date}
 GROUP BY day, advertiser_id, campaign_id, developer_id, format, integration_method, host_app`
-
-	// abandonedQuery finds the tables left by killed runs. No run takes as long as a day.
-	abandonedQuery = `
-SELECT name FROM system.tables
-WHERE database = currentDatabase() AND startsWith(name, {prefix:String})
-	AND metadata_modification_time < now() - INTERVAL 1 DAY`
-)
 
 // Aggregate recomputes a UTC day and returns its number of rows (see the package contract). A day
 // without events has none. Errors: errs.InvalidRequest for a day outside 1970 to 2105;

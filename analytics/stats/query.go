@@ -10,6 +10,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/report"
+	"adnet/schemas/event"
 )
 
 const (
@@ -21,19 +22,30 @@ SELECT day, toUUID('00000000-0000-0000-0000-000000000000') AS run, sum(events) A
 UNION ALL
 SELECT day, run, sum(events) AS n, toDateTime64(0, 6, 'UTC') AS at FROM stats_rollup WHERE day BETWEEN {since:Date}
 	AND {until:Date} GROUP BY day, run`
+)
 
-	// Advertisers state the values of conversions. Their sums have 128 bits in the store, where
-	// they cannot overflow, and saturate here.
-	sums = `
-    sum(impressions) AS impressions, sum(clicks) AS clicks, sum(closes) AS closes, sum(skips) AS skips,
-    sum(video_completes) AS video_completes, sum(conversions) AS conversions, sum(spend) AS spend,
-    sum(credits) AS credits, sum(billed) AS billed,
+// The counted columns. Advertisers state the values of conversions. Their sums have 128 bits in the
+// store, where they cannot overflow, and saturate here.
+var (
+	sums = " [" + event.Join(func(k *event.Kind) string { return "sum(" + k.Column + ")" }) + `] AS by_type,
+    sum(spend) AS spend, sum(credits) AS credits, sum(billed) AS billed,
     toInt64(least(sum(conversion_usd), toInt128(9223372036854775807))) AS conversion_usd,
     sum(duplicates) AS duplicates, sum(rejected) AS rejected, sum(sandbox) AS sandbox, sum(invalid) AS invalid,
-	sum(conversions_unverified) AS conversions_unverified,
-    sum(viewable) AS viewable`
+    sum(conversions_unverified) AS conversions_unverified`
 
-	columns = `impressions, clicks, closes, skips, video_completes, conversions, spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid, conversions_unverified, viewable`
+	columns = event.Join(func(k *event.Kind) string { return k.Column }) +
+		", spend, credits, billed, conversion_usd, duplicates, rejected, sandbox, invalid, conversions_unverified"
+
+	// eventColumns counts one event as the view of stats_daily does.
+	eventColumns = " " + event.Join(func(k *event.Kind) string {
+		return "toInt64(class = 'counted' AND type = '" + k.Name + "') AS " + k.Column
+	}) + `,
+        charge AS spend, minted AS credits, toInt64(charge > 0) AS billed,
+        if(class = 'counted' AND type = 'conversion' AND currency IN ('', 'USD'), toInt128(conversion_value),
+            toInt128(0)) AS conversion_usd,
+        toInt64(class = 'duplicate') AS duplicates, toInt64(class = 'rejected') AS rejected,
+        toInt64(class = 'sandbox') AS sandbox,
+        toInt64(class = 'invalid') AS invalid, toInt64(class = 'unverified') AS conversions_unverified`
 )
 
 // Values of grouping(day) in a row of the counts query: 1 if the row is of the other set.
@@ -62,21 +74,6 @@ var eventKeys = map[report.Breakdown]string{
 	report.ByRegion:   "toString(region)",
 	report.ByLanguage: "toString(language)",
 }
-
-// eventColumns counts one event as the view of stats_daily does.
-const eventColumns = `
-        toInt64(class = 'counted' AND type = 'impression') AS impressions, toInt64(class = 'counted'
-	AND type = 'click') AS clicks,
-        toInt64(class = 'counted' AND type = 'close') AS closes, toInt64(class = 'counted' AND type = 'skip') AS skips,
-        toInt64(class = 'counted' AND type = 'video_complete') AS video_completes, toInt64(class = 'counted'
-	AND type = 'conversion') AS conversions,
-        charge AS spend, minted AS credits, toInt64(charge > 0) AS billed,
-        if(class = 'counted' AND type = 'conversion' AND currency IN ('', 'USD'), toInt128(conversion_value),
-	toInt128(0)) AS conversion_usd,
-        toInt64(class = 'duplicate') AS duplicates, toInt64(class = 'rejected') AS rejected,
-	toInt64(class = 'sandbox') AS sandbox,
-        toInt64(class = 'invalid') AS invalid, toInt64(class = 'unverified') AS conversions_unverified,
-        toInt64(class = 'counted' AND type = 'viewable') AS viewable`
 
 // countsQuery returns the query for q, whose values are bound by name. The rolled-up days and their
 // runs are bound as well. Computed once per branch they could differ, and a day would count twice
@@ -203,34 +200,29 @@ func bindFamilies(params map[string]string, families []report.Relatives) {
 
 // counted is one row of the counts query.
 type counted struct {
-	Day            time.Time `ch:"day"`
-	Key            string    `ch:"key"`
-	Kind           uint8     `ch:"kind"`
-	Impressions    int64     `ch:"impressions"`
-	Clicks         int64     `ch:"clicks"`
-	Closes         int64     `ch:"closes"`
-	Skips          int64     `ch:"skips"`
-	VideoCompletes int64     `ch:"video_completes"`
-	Conversions    int64     `ch:"conversions"`
-	Spend          int64     `ch:"spend"`
-	Credits        int64     `ch:"credits"`
-	Billed         int64     `ch:"billed"`
-	ConversionUSD  int64     `ch:"conversion_usd"`
-	Duplicates     int64     `ch:"duplicates"`
-	Rejected       int64     `ch:"rejected"`
-	Sandbox        int64     `ch:"sandbox"`
-	Invalid        int64     `ch:"invalid"`
-	Unverified     int64     `ch:"conversions_unverified"`
-	Viewable       int64     `ch:"viewable"`
+	Day           time.Time `ch:"day"`
+	Key           string    `ch:"key"`
+	Kind          uint8     `ch:"kind"`
+	ByType        []int64   `ch:"by_type"` // in the order of the table of event types
+	Spend         int64     `ch:"spend"`
+	Credits       int64     `ch:"credits"`
+	Billed        int64     `ch:"billed"`
+	ConversionUSD int64     `ch:"conversion_usd"`
+	Duplicates    int64     `ch:"duplicates"`
+	Rejected      int64     `ch:"rejected"`
+	Sandbox       int64     `ch:"sandbox"`
+	Invalid       int64     `ch:"invalid"`
+	Unverified    int64     `ch:"conversions_unverified"`
 }
 
 func (c *counted) counts() report.Counts {
-	return report.Counts{
-		Impressions: c.Impressions, Clicks: c.Clicks, Closes: c.Closes, Skips: c.Skips,
-		VideoCompletes: c.VideoCompletes, Conversions: c.Conversions, Spend: money.Micros(c.Spend),
-		Credits: money.Credits(c.Credits), Billed: c.Billed, ConversionUSD: money.Micros(c.ConversionUSD),
-		Duplicates: c.Duplicates, Rejected: c.Rejected, Sandbox: c.Sandbox, Invalid: c.Invalid,
-		Unverified: c.Unverified,
-		Viewable:   c.Viewable,
+	counts := report.Counts{
+		Spend: money.Micros(c.Spend), Credits: money.Credits(c.Credits), Billed: c.Billed,
+		ConversionUSD: money.Micros(c.ConversionUSD), Duplicates: c.Duplicates, Rejected: c.Rejected,
+		Sandbox: c.Sandbox, Invalid: c.Invalid, Unverified: c.Unverified,
 	}
+	for i, k := range event.Kinds() {
+		counts.Events[k.Type] = c.ByType[i]
+	}
+	return counts
 }

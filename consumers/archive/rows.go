@@ -6,25 +6,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 )
-
-var eventTypes = map[event.Type]ledger.EventType{
-	event.Type_IMPRESSION: ledger.Impression, event.Type_CLICK: ledger.Click, event.Type_CLOSE: ledger.Close,
-	event.Type_SKIP: ledger.Skip, event.Type_VIDEO_COMPLETE: ledger.VideoComplete,
-	event.Type_CONVERSION: ledger.Conversion,
-	event.Type_VIEWABLE:   ledger.Viewable,
-}
-
-var billingModels = map[event.BillingModel]campaign.BillingModel{
-	event.BillingModel_CPM: campaign.CPM, event.BillingModel_CPC: campaign.CPC, event.BillingModel_CPA: campaign.CPA,
-	event.BillingModel_VCPM: campaign.VCPM,
-}
 
 // appendRows builds the rows of a chunk: one row per offset but those of early events, which follow
 // with [ledger.EarlyStream]. It uses the chunk and the log alone, so that a second try builds the
@@ -99,7 +86,8 @@ func fill(row *report.Row, m *event.Event) {
 	row.AdvertiserID, row.DeveloperID = readID(m.AdvertiserId), readID(m.DeveloperId)
 	row.ReceivedAt = time.UnixMicro(m.ReceivedAtUs).UTC()
 	row.Price = money.Micros(m.PriceMicros)
-	row.Type, row.BillingModel = eventTypes[m.Type], string(billingModels[m.BillingModel])
+	row.Type, _ = ledger.TypeOf(m.Type)
+	row.BillingModel, _ = m.BillingModel.Name()
 	p := m.GetPlacement()
 	row.Format, row.IntegrationMethod, row.Surface = p.GetFormat(), p.GetIntegrationMethod(), p.GetSurface()
 	row.Region, row.Language, row.HostApp = p.GetRegion(), p.GetLanguage(), p.GetHostApp()

@@ -38,7 +38,7 @@ type Totals struct {
 }
 
 func totalsOf(c *report.Counts) Totals {
-	return Totals{Spend: c.Spend, Conversions: c.Conversions, Value: c.ConversionUSD}
+	return Totals{Spend: c.Spend, Conversions: c.Conversions(), Value: c.ConversionUSD}
 }
 
 // since returns the difference to an earlier reading of the same counters, which never fall.

@@ -17,6 +17,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/report"
+	"adnet/schemas/event"
 )
 
 // world is a store with one campaign and the events of its days.
@@ -51,14 +52,16 @@ func (w *world) Stats(_ context.Context, q report.Query) (report.Result, error) 
 		}
 	}
 	return report.Result{Groups: []report.Group{
-		{Key: uuid.NewString(), Counts: report.Counts{Conversions: 1000}}, group,
+		{Key: uuid.NewString(), Counts: report.Counts{Events: report.Events{event.Type_CONVERSION: 1000}}}, group,
 	}}, nil
 }
 
 // happens adds events to the day of now.
 func (w *world) happens(spend money.Micros, conversions int64, value money.Micros) {
 	counts := w.days[day.Of(w.now)]
-	counts.Add(report.Counts{Spend: spend, Conversions: conversions, ConversionUSD: value})
+	counts.Add(report.Counts{
+		Events: report.Events{event.Type_CONVERSION: conversions}, Spend: spend, ConversionUSD: value,
+	})
 	w.days[day.Of(w.now)] = counts
 	w.record.Campaign.SpentToday += spend
 	w.record.Campaign.SpentTotal += spend

@@ -51,23 +51,10 @@ const (
 	longestRule = 64
 )
 
-var (
-	eventTypes = map[event.Type]ledger.EventType{
-		event.Type_IMPRESSION: ledger.Impression, event.Type_CLICK: ledger.Click, event.Type_CLOSE: ledger.Close,
-		event.Type_SKIP: ledger.Skip, event.Type_VIDEO_COMPLETE: ledger.VideoComplete,
-		event.Type_CONVERSION: ledger.Conversion,
-		event.Type_VIEWABLE:   ledger.Viewable,
-	}
-	proofs = map[event.Proof]ledger.Proof{
-		event.Proof_SIGNED: ledger.Signed, event.Proof_EXPIRED: ledger.Expired, event.Proof_UNSIGNED: ledger.Unsigned,
-		event.Proof_UNSIGNED_BILLABLE: ledger.UnsignedBillable, event.Proof_BAD_SIGNATURE: ledger.BadSignature,
-	}
-	models = map[event.BillingModel]campaign.BillingModel{
-		event.BillingModel_BILLING_UNSPECIFIED: "", event.BillingModel_CPM: campaign.CPM,
-		event.BillingModel_CPC: campaign.CPC, event.BillingModel_CPA: campaign.CPA,
-		event.BillingModel_VCPM: campaign.VCPM,
-	}
-)
+var proofs = map[event.Proof]ledger.Proof{
+	event.Proof_SIGNED: ledger.Signed, event.Proof_EXPIRED: ledger.Expired, event.Proof_UNSIGNED: ledger.Unsigned,
+	event.Proof_UNSIGNED_BILLABLE: ledger.UnsignedBillable, event.Proof_BAD_SIGNATURE: ledger.BadSignature,
+}
 
 // decoder turns records of the log into records of the ledger. It reuses one message.
 type decoder struct {
@@ -96,9 +83,10 @@ func poison(r *event.Record, problem string) ledger.Record {
 func (d *decoder) event(written time.Time) (e ledger.Event, problem string) {
 	m := &d.message
 	var known [3]bool
-	e.Type, known[0] = eventTypes[m.Type]
+	e.Type, known[0] = ledger.TypeOf(m.Type)
 	e.Proof, known[1] = proofs[m.Proof]
-	e.BillingModel, known[2] = models[m.BillingModel]
+	model, ok := m.BillingModel.Name()
+	e.BillingModel, known[2] = campaign.BillingModel(model), ok
 	priced := e.Proof == ledger.Signed && !m.Sandbox
 	if known != [3]bool{true, true, true} || priced && e.BillingModel == "" {
 		return e, problemEnum
@@ -142,7 +130,7 @@ func (d *decoder) proven(e *ledger.Event) (problem string) {
 	}
 	// The key is judged at the time of the event: a key that ended while the record waited here was
 	// valid when it signed. A compromised key is taken off the list.
-	allowed := token.ForEvent(string(e.Type))
+	allowed := token.ForEvent(m.Type)
 	if e.Proof == ledger.Unverified {
 		allowed = token.ForClaim | token.ForConversion
 	}

@@ -176,12 +176,12 @@ func TestSignedEventsAreHeldToTheirTokens(t *testing.T) {
 		return func(e *event.Event) { settletest.Sign(ring, e) }
 	}
 	bid := func(e *event.Event) {
-		a, err := ring.VerifyRaw(token.ForEvent("conversion"), signed(e), noon)
+		a, err := ring.VerifyRaw(token.ForEvent(event.Type_CONVERSION), signed(e), noon)
 		require.NoError(t, err)
 		e.Token = ring.AppendRaw(nil, ring.Sign(token.PurposeBid, a))
 	}
 	clickID := func(e *event.Event) { // which visitors of the landing page see
-		a, err := ring.VerifyRaw(token.ForEvent("conversion"), signed(e), noon)
+		a, err := ring.VerifyRaw(token.ForEvent(event.Type_CONVERSION), signed(e), noon)
 		require.NoError(t, err)
 		e.Token = ring.AppendRaw(nil, ring.Sign(token.PurposeConversion, a))
 	}
@@ -236,7 +236,7 @@ func TestSignedEventsAreHeldToTheirTokens(t *testing.T) {
 	house.House = true
 	require.True(t, testDecoder().record(encode(t, house)).Event.House, "settlement hears of a house ad")
 	page := valid()
-	claims, err := ring.VerifyRaw(token.ForEvent("conversion"), signed(page), noon)
+	claims, err := ring.VerifyRaw(token.ForEvent(event.Type_CONVERSION), signed(page), noon)
 	require.NoError(t, err)
 	require.False(t, testDecoder().record(encode(t, page)).Event.Browser)
 	claims.Browser = true

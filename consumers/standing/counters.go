@@ -39,9 +39,9 @@ type counts struct {
 
 // less returns c without part of it. The part may have been read later than c.
 func (c counts) less(part *report.Counts) counts {
-	c.impressions = max(0, c.impressions-part.Impressions)
-	c.clicks = max(0, c.clicks-part.Clicks)
-	c.conversions = max(0, c.conversions-part.Conversions)
+	c.impressions = max(0, c.impressions-part.Impressions())
+	c.clicks = max(0, c.clicks-part.Clicks())
+	c.conversions = max(0, c.conversions-part.Conversions())
 	c.billed = max(0, c.billed-part.Billed)
 	c.charged = max(0, c.charged-part.Spend)
 	return c
@@ -85,7 +85,7 @@ func (r *counters) readSpan(ctx context.Context, s span, of relations) (map[uuid
 	q := report.Query{Since: max(0, r.today-s.last), Until: r.today - s.first, Breakdown: report.ByCampaign}
 	all := map[uuid.UUID]counts{}
 	if err := r.each(ctx, q, func(id uuid.UUID, c *report.Counts) {
-		all[id] = counts{c.Impressions, c.Clicks, c.Conversions, c.Billed, c.Spend, c.Spend}
+		all[id] = counts{c.Impressions(), c.Clicks(), c.Conversions(), c.Billed, c.Spend, c.Spend}
 	}); err != nil {
 		return nil, err
 	}

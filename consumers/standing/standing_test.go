@@ -23,6 +23,7 @@ import (
 	"adnet/internal/report"
 	"adnet/internal/standing"
 	"adnet/internal/traffic"
+	"adnet/schemas/event"
 )
 
 // placed are events of a campaign at a publisher.
@@ -131,8 +132,8 @@ func (w *world) PublisherCounts(
 	for _, e := range w.places {
 		if e.at >= since && slices.Contains(developers, e.developer) {
 			list = append(list, traffic.AdCount{
-				CampaignID: e.campaign, DeveloperID: e.developer, Impressions: e.counts.Impressions,
-				Clicks: e.counts.Clicks, Conversions: e.counts.Conversions,
+				CampaignID: e.campaign, DeveloperID: e.developer, Impressions: e.counts.Events[event.Type_IMPRESSION],
+				Clicks: e.counts.Events[event.Type_CLICK], Conversions: e.counts.Events[event.Type_CONVERSION],
 			})
 		}
 	}
@@ -140,6 +141,12 @@ func (w *world) PublisherCounts(
 }
 
 // place adds events of a campaign at a publisher on a day.
+func counted(impressions, clicks, conversions int64) report.Events {
+	return report.Events{
+		event.Type_IMPRESSION: impressions, event.Type_CLICK: clicks, event.Type_CONVERSION: conversions,
+	}
+}
+
 func (w *world) place(d day.Day, c campaign.Campaign, publisher account.User, counts report.Counts) {
 	w.places = append(w.places, placed{d, c.AdvertiserID, c.ID, publisher.DeveloperID, counts})
 	if w.days[d] == nil {
@@ -323,12 +330,12 @@ func TestOwedPartIsStoredWithTheVotes(t *testing.T) {
 	require.NoError(t, err)
 	today := day.Of(w.now)
 	for d, counts := range map[day.Day]report.Counts{
-		today:       {Impressions: 100, Clicks: 4, Conversions: 1, Billed: 1, Spend: 40 * money.USD},
-		today - 1:   {Impressions: 50, Clicks: 2},
-		today - 300: {Impressions: 1000, Clicks: 9},
+		today:       {Events: counted(100, 4, 1), Billed: 1, Spend: 40 * money.USD},
+		today - 1:   {Events: counted(50, 2, 0)},
+		today - 300: {Events: counted(1000, 9, 0)},
 	} {
 		w.days[d] = map[uuid.UUID]report.Counts{
-			c.ID: counts, gone.ID: {Impressions: 7}, paid.ID: {Impressions: 10, Spend: 50_000},
+			c.ID: counts, gone.ID: {Events: counted(7, 0, 0)}, paid.ID: {Events: counted(10, 0, 0), Spend: 50_000},
 		}
 	}
 	want := owed.Result{ClickRate: 900_000, ConvertRate: 1_100_000, Ceiling: money.USD, Bound: campaign.Behind}
@@ -362,7 +369,7 @@ func TestOwedPartIsStoredWithTheVotes(t *testing.T) {
 	w.turn(s)
 	require.Equal(t, 2*recentSpans, w.readings-readings, "older days are read once an hour")
 	// A late event of an old day is counted within the hour, and every event once.
-	w.days[today-300][c.ID] = report.Counts{Impressions: 1001}
+	w.days[today-300][c.ID] = report.Counts{Events: counted(1001, 0, 0)}
 	for range 61 {
 		w.turn(s)
 	}
@@ -412,14 +419,14 @@ func TestOwnFamilysPublishersDoNotCount(t *testing.T) {
 	theirs := w.campaign(stranger.ID, byClick)
 	paid := w.campaign(other.ID, nil)
 	today := day.Of(w.now)
-	acts := report.Counts{Impressions: 100, Clicks: 7, Conversions: 2, Billed: 7, Spend: 7 * money.USD}
+	acts := report.Counts{Events: counted(100, 7, 2), Billed: 7, Spend: 7 * money.USD}
 	for _, d := range []day.Day{today, today - 1, today - 12, today - 200} {
-		w.place(d, c, thief, report.Counts{Impressions: 30, Clicks: 3, Conversions: 1})
+		w.place(d, c, thief, report.Counts{Events: counted(30, 3, 1)})
 		w.place(d, c, other, acts)
 		w.place(d, c, seat, acts)
-		w.place(d, c, stranger, report.Counts{Impressions: 1000, Clicks: 2, Billed: 1, Spend: money.USD})
+		w.place(d, c, stranger, report.Counts{Events: counted(1000, 2, 0), Billed: 1, Spend: money.USD})
 		w.place(d, theirs, thief, acts)
-		w.place(d, theirs, stranger, report.Counts{Impressions: 5, Clicks: 5})
+		w.place(d, theirs, stranger, report.Counts{Events: counted(5, 5, 0)})
 		w.place(d, paid, thief, acts)
 	}
 	w.turn(s)
@@ -450,8 +457,8 @@ func TestActsWithAnOpenCaseAreInDoubt(t *testing.T) {
 	today := day.Of(w.now)
 	for _, d := range []day.Day{today, today - 20} {
 		for _, at := range []account.User{thief, honest, member} {
-			w.place(d, c, at, report.Counts{Impressions: 50, Clicks: 20, Conversions: 1, Billed: 20, Spend: money.USD})
-			w.place(d, other, at, report.Counts{Impressions: 7})
+			w.place(d, c, at, report.Counts{Events: counted(50, 20, 1), Billed: 20, Spend: money.USD})
+			w.place(d, other, at, report.Counts{Events: counted(7, 0, 0)})
 		}
 	}
 	read := 0
@@ -496,7 +503,7 @@ func TestOwnFamilysChargesSpendCredits(t *testing.T) {
 	w, s := newWorld(t)
 	owner := w.user(uuid.Nil)
 	c := w.campaign(owner.ID, nil)
-	w.place(day.Of(w.now), c, owner, report.Counts{Impressions: 10, Billed: 10, Spend: 10 * money.USD})
+	w.place(day.Of(w.now), c, owner, report.Counts{Events: counted(10, 0, 0), Billed: 10, Spend: 10 * money.USD})
 	w.turn(s)
 	for credits, funded := range map[money.Micros]bool{10 * money.USD: false, 11 * money.USD: true} {
 		k := s.campaigns.all[c.ID]
@@ -588,7 +595,8 @@ func TestChangeOfBillingKeepsTheDebt(t *testing.T) {
 	}
 	used, paid := w.campaign(thief.ID, perAct), w.campaign(honest.ID, perAct)
 	w.days[today] = map[uuid.UUID]report.Counts{
-		used.ID: {Impressions: 1000}, paid.ID: {Impressions: 1000, Clicks: 17, Billed: 17, Spend: 17 * money.USD},
+		used.ID: {Events: counted(1000, 0, 0)},
+		paid.ID: {Events: counted(1000, 17, 0), Billed: 17, Spend: 17 * money.USD},
 	}
 	change(used, perImpression)
 	change(paid, perImpression)
@@ -599,8 +607,8 @@ func TestChangeOfBillingKeepsTheDebt(t *testing.T) {
 
 	byClick, early := w.user(uuid.Nil), w.user(uuid.Nil)
 	clicks, clicked := w.campaign(byClick.ID, perAct), w.campaign(early.ID, perAct)
-	w.days[today][clicks.ID] = report.Counts{Impressions: 1000}
-	w.days[today][clicked.ID] = report.Counts{Impressions: 1000, Clicks: 15}
+	w.days[today][clicks.ID] = report.Counts{Events: counted(1000, 0, 0)}
+	w.days[today][clicked.ID] = report.Counts{Events: counted(1000, 15, 0)}
 	for _, c := range []campaign.Campaign{clicks, clicked} {
 		change(c, func(c *campaign.Campaign) error {
 			c.BillingModel, c.BidAmount = campaign.CPA, 10_000
@@ -614,7 +622,7 @@ func TestChangeOfBillingKeepsTheDebt(t *testing.T) {
 
 	other := w.user(uuid.Nil)
 	turned := w.campaign(other.ID, nil)
-	w.days[today][turned.ID] = report.Counts{Impressions: 1000, Billed: 1000, Spend: 10_000}
+	w.days[today][turned.ID] = report.Counts{Events: counted(1000, 0, 0), Billed: 1000, Spend: 10_000}
 	change(turned, func(c *campaign.Campaign) error {
 		c.BillingModel, c.BidAmount = campaign.CPC, money.USD
 		return nil

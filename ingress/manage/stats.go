@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
@@ -18,6 +20,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/report"
+	"adnet/schemas/event"
 )
 
 // A query without since covers the last 30 days. No query may cover more than three years.
@@ -50,43 +53,27 @@ func (a *API) stats(c *gin.Context) error {
 	if httpapi.WantsCSV(c) {
 		return httpapi.CSV(c, "adnet-"+string(kind)+"-"+reply.Since+"-"+reply.Until, reply.table())
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return httpapi.JSON(c, http.StatusOK, &reply)
 }
 
 // table returns the breakdown as rows with a header, or the days without a breakdown.
 func (r *statsReply) table() [][]string {
-	rows := [][]string{append([]string{cmp.Or(string(r.BreakdownBy), "day")}, columns...)}
+	list, header := r.Breakdown, []string{cmp.Or(string(r.BreakdownBy), "day")}
 	if r.BreakdownBy == "" {
-		for i := range r.Daily {
-			rows = append(rows, r.Daily[i].cells(r.Daily[i].Date))
-		}
-		return rows
+		list = r.Daily
 	}
-	for i := range r.Breakdown {
-		rows = append(rows, r.Breakdown[i].cells(r.Breakdown[i].Key))
+	for _, f := range figuresOf(report.Counts{}) {
+		header = append(header, f.name)
+	}
+	rows := [][]string{header}
+	for i := range list {
+		row := []string{list[i].of}
+		for _, f := range list[i].figures {
+			row = append(row, f.number)
+		}
+		rows = append(rows, row)
 	}
 	return rows
-}
-
-// columns are the names of the cells of counts.
-var columns = []string{
-	"impressions", "clicks", "conversions", "conversions_unverified", "closes", "skips", "video_completes", "viewable",
-	"viewability",
-	"spend_usd", "ctr", "ecpm", "credits", "billed", "conversion_value_usd", "duplicates", "rejected", "sandbox",
-	"invalid_traffic",
-}
-
-// cells returns a row of the table, in the order of columns.
-func (n *counts) cells(key string) []string {
-	whole := func(v int64) string { return strconv.FormatInt(v, 10) }
-	ratio := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	return []string{
-		key, whole(n.Impressions), whole(n.Clicks), whole(n.Conversions), whole(n.Unverified), whole(n.Closes),
-		whole(n.Skips), whole(n.VideoCompletes),
-		whole(n.Viewable), ratio(n.Viewability), n.SpendUSD.String(), ratio(n.CTR), n.ECPM.String(),
-		whole(int64(n.Credits)), whole(n.Billed),
-		n.ConversionValue.String(), whole(n.Duplicates), whole(n.Rejected), whole(n.Sandbox), whole(n.InvalidTraffic),
-	}
 }
 
 // UnprovenReader counts unverified events: they name a campaign, but anyone can send them.
@@ -209,53 +196,74 @@ func dayOf(field, text string, fallback day.Day) (day.Day, error) {
 	return day.Of(t), nil
 }
 
-// counts is report.Counts in a reply.
-type counts struct {
-	Impressions     int64         `json:"impressions"`
-	Clicks          int64         `json:"clicks"`
-	Conversions     int64         `json:"conversions"`            // verified
-	Unverified      int64         `json:"conversions_unverified"` // never charged; see [API.addUnread]
-	Closes          int64         `json:"closes"`
-	Skips           int64         `json:"skips"`
-	VideoCompletes  int64         `json:"video_completes"`
-	Viewable        int64         `json:"viewable"`
-	Viewability     float64       `json:"viewability"` // viewable per impression
-	SpendUSD        money.Micros  `json:"spend_usd"`
-	CTR             float64       `json:"ctr"`  // clicks per impression, 0 to 1
-	ECPM            money.Micros  `json:"ecpm"` // USD per 1,000 impressions
-	Credits         money.Credits `json:"credits"`
-	Billed          int64         `json:"billed"`
-	ConversionValue money.Micros  `json:"conversion_value_usd"`
-	Duplicates      int64         `json:"duplicates"`
-	Rejected        int64         `json:"rejected"`
-	Sandbox         int64         `json:"sandbox"`
-	InvalidTraffic  int64         `json:"invalid_traffic"`
-}
+// figure is a number of a reply, in the notation of JSON.
+type figure struct{ name, number string }
 
-func countsOf(n report.Counts) counts {
-	out := counts{
-		Impressions: n.Impressions, Clicks: n.Clicks, Conversions: n.Conversions, Unverified: n.Unverified,
-		Closes: n.Closes, Skips: n.Skips,
-		VideoCompletes: n.VideoCompletes, Viewable: n.Viewable, SpendUSD: n.Spend, Credits: n.Credits, Billed: n.Billed,
-		ConversionValue: n.ConversionUSD,
-		Duplicates:      n.Duplicates, Rejected: n.Rejected, Sandbox: n.Sandbox, InvalidTraffic: n.Invalid,
+// figures are report.Counts in a reply.
+type figures []figure
+
+// firstTypes are the event types whose counts begin a reply; the others follow by their number.
+var firstTypes = []event.Type{event.Type_IMPRESSION, event.Type_CLICK, event.Type_CONVERSION}
+
+func figuresOf(n report.Counts) (f figures) {
+	f = make(figures, 0, event.Types+11)
+	for _, t := range firstTypes {
+		f.add(t.Kind().Column, n.Events[t])
 	}
-	if n.Impressions > 0 {
-		out.CTR = float64(n.Clicks) / float64(n.Impressions)
-		out.Viewability = float64(n.Viewable) / float64(n.Impressions)
-		out.ECPM = n.Spend.MulDiv(1000, n.Impressions)
+	f.add("conversions_unverified", n.Unverified) // never charged; see [API.addUnread]
+	for t := range event.Type(event.Types) {
+		if column := t.Kind().Column; column != "" && !slices.Contains(firstTypes, t) {
+			f.add(column, n.Events[t])
+		}
 	}
-	return out
+	var ecpm money.Micros // of 1,000 impressions
+	seen := n.Impressions()
+	if seen > 0 {
+		ecpm = n.Spend.MulDiv(1000, seen)
+	}
+	f = append(
+		f, figure{"viewability", ratio(n.Events[event.Type_VIEWABLE], seen)}, figure{"spend_usd", n.Spend.String()},
+		figure{"ctr", ratio(n.Clicks(), seen)}, figure{"ecpm", ecpm.String()},
+	)
+	f.add("credits", int64(n.Credits))
+	f.add("billed", n.Billed)
+	f = append(f, figure{"conversion_value_usd", n.ConversionUSD.String()})
+	f.add("duplicates", n.Duplicates)
+	f.add("rejected", n.Rejected)
+	f.add("sandbox", n.Sandbox)
+	f.add("invalid_traffic", n.Invalid)
+	return f
 }
 
-type dayReply struct {
-	Date string `json:"date"`
-	counts
+func (f *figures) add(name string, n int64) { *f = append(*f, figure{name, strconv.FormatInt(n, 10)}) }
+
+// ratio returns n per impression, 0 when there are none.
+func ratio(n, impressions int64) string {
+	if impressions == 0 {
+		return "0"
+	}
+	return strconv.FormatFloat(float64(n)/float64(impressions), 'f', -1, 64)
 }
 
-type groupReply struct {
-	Key string `json:"key"`
-	counts
+// appendTo appends the members of an object, each after a comma.
+func (f figures) appendTo(b []byte) []byte {
+	for _, n := range f {
+		b = append(append(append(append(b, `,"`...), n.name...), `":`...), n.number...)
+	}
+	return b
+}
+
+// rowReply holds the figures of a day or of a group: the label is "date" or "key".
+type rowReply struct {
+	label, of string
+	figures   figures
+}
+
+// MarshalJSON returns an object of the label and the figures.
+func (r rowReply) MarshalJSON() ([]byte, error) {
+	of, err := json.Marshal(r.of)
+	b := append(append(append([]byte(`{"`), r.label...), `":`...), of...)
+	return append(r.figures.appendTo(b), '}'), err
 }
 
 // trafficReply counts events by the reason they were not billed.
@@ -287,12 +295,21 @@ func (r *statsReply) addTraffic(list []report.Traffic) {
 	}
 }
 
+// statsReply is one object: the members of the query, the figures, and those of the answer.
 type statsReply struct {
+	statsQuery
+	figures figures
+	statsAnswer
+}
+
+type statsQuery struct {
 	Type     report.Type `json:"type"`
 	Since    string      `json:"since"` // UTC day, included
 	Until    string      `json:"until"` // UTC day, included
 	Timezone string      `json:"timezone"`
-	counts
+}
+
+type statsAnswer struct {
 	// Events that were not paid for, and ones that earned nothing or not yet, over the whole range.
 	InvalidImpressions int64          `json:"invalid_impressions"`
 	InvalidClicks      int64          `json:"invalid_clicks"`
@@ -307,10 +324,24 @@ type statsReply struct {
 	// conversions whose click id cannot be read are part of another number, conversions_unverified.
 	Unproven map[string]int64 `json:"unproven,omitempty"`
 
-	Daily       []dayReply       `json:"daily"`
+	Daily       []rowReply       `json:"daily"`
 	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`
-	Breakdown   []groupReply     `json:"breakdown,omitzero"`
+	Breakdown   []rowReply       `json:"breakdown,omitzero"`
 	AsOf        time.Time        `json:"as_of"`
+}
+
+// MarshalJSON returns the three parts as one object.
+func (r *statsReply) MarshalJSON() ([]byte, error) {
+	query, err := json.Marshal(r.statsQuery)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := json.Marshal(r.statsAnswer, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	b := r.figures.appendTo(query[:len(query)-1])
+	return append(append(b, ','), answer[1:]...), nil
 }
 
 // asOf returns the time up to which events are counted. Without any event it is now.
@@ -323,20 +354,24 @@ func asOf(counted, now time.Time) time.Time {
 
 func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Time) statsReply {
 	reply := statsReply{
-		Type: kind, Since: q.Since.String(), Until: q.Until.String(), Timezone: "UTC",
-		counts: countsOf(r.Counts), Daily: make([]dayReply, len(r.Daily)), BreakdownBy: q.Breakdown,
-		AsOf: asOf(r.AsOf, now),
+		statsQuery: statsQuery{
+			Type: kind, Since: q.Since.String(), Until: q.Until.String(), Timezone: "UTC",
+		},
+		figures: figuresOf(r.Counts),
+		statsAnswer: statsAnswer{
+			Daily: make([]rowReply, len(r.Daily)), BreakdownBy: q.Breakdown, AsOf: asOf(r.AsOf, now),
+		},
 	}
 	reply.InvalidByReason = []trafficReply{}
 	reply.addTraffic(r.Traffic)
 	for i, date := range r.Daily {
-		reply.Daily[i] = dayReply{Date: date.Key, counts: countsOf(date.Counts)}
+		reply.Daily[i] = rowReply{"date", date.Key, figuresOf(date.Counts)}
 	}
 	if q.Breakdown != "" {
-		reply.Breakdown = make([]groupReply, 0, len(r.Groups))
+		reply.Breakdown = make([]rowReply, 0, len(r.Groups))
 	}
 	for _, group := range r.Groups {
-		reply.Breakdown = append(reply.Breakdown, groupReply{Key: group.Key, counts: countsOf(group.Counts)})
+		reply.Breakdown = append(reply.Breakdown, rowReply{"key", group.Key, figuresOf(group.Counts)})
 	}
 	return reply
 }

@@ -17,6 +17,7 @@ import (
 	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/share"
+	"adnet/schemas/event"
 )
 
 // integrationMethod is the name of this protocol in campaigns' targeting and in reports.
@@ -170,11 +171,11 @@ func AppendAd(to []byte, o *offer.Ad) []byte {
 	// The landing page itself; tracking.click leads there.
 	to = appendText(append(to, `,"cta_url":`...), k.CTAURL)
 	to = strconv.AppendInt(append(to, `,"skippable_after_sec":`...), int64(k.SkippableAfterSec), 10)
-	to = o.AppendBeacon(append(to, `,"tracking":{"impression":"`...), "impression")
+	to = o.AppendBeacon(append(to, `,"tracking":{"impression":"`...), event.Type_IMPRESSION)
 	to = o.AppendClick(append(to, `","click":"`...))
-	to = o.AppendBeacon(append(to, `","close":"`...), "close")
-	to = o.AppendBeacon(append(to, `","video_complete":"`...), "video_complete")
-	to = o.AppendBeacon(append(to, `","viewable":"`...), "viewable")
+	to = o.AppendBeacon(append(to, `","close":"`...), event.Type_CLOSE)
+	to = o.AppendBeacon(append(to, `","video_complete":"`...), event.Type_VIDEO_COMPLETE)
+	to = o.AppendBeacon(append(to, `","viewable":"`...), event.Type_VIEWABLE)
 	to = o.AppendAuctionID(append(to, `"},"auction_id":"`...))
 	to = appendText(append(to, `","disclosure_label":`...), o.DisclosureLabel)
 	to = o.AppendReceipt(append(to, `,"receipt_url":"`...))

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"adnet/ingress/track"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/schemas/event"
 )
 
 // exchange is a file of ingress/testdata: a world, requests to it and their replies.
@@ -82,7 +84,7 @@ func (x *exchange) run(t *testing.T) {
 	}
 	f := newFixture(t, x.World.Unsigned)
 	x.shape(f)
-	names := map[string]string{"key": f.key, "seat": f.Key(account.KindSeat)}
+	names := map[string]string{"key": f.key, "seat": f.Key(account.KindSeat), "event_types": event.TypeNames()}
 	for i, step := range x.Steps {
 		method, path := step.Request.Method, step.Request.Path
 		if method == "" {
@@ -167,11 +169,15 @@ func (x *exchange) shape(f *fixture) {
 	}
 }
 
-// match binds names in texts, over line breaks too, and looks into texts that hold JSON.
+// match binds names in texts, over line breaks too, and looks into texts that hold JSON. A list
+// "${event_types}" has all names of the API.
 func match(at string, want, got any, names map[string]string) error {
 	return apitest.Match(at, want, got, func(at string, want, got any) (bool, error) {
 		switch want := want.(type) {
 		case string:
+			if list, is := got.([]any); is && want == "${event_types}" {
+				return true, typesDiffer(at, list)
+			}
 			return true, apitest.MatchText(at, want, got, names, "(?s:.+)")
 		case map[string]any:
 			inner, is := want["$json"]
@@ -187,4 +193,15 @@ func match(at string, want, got any, names map[string]string) error {
 		}
 		return false, nil
 	})
+}
+
+func typesDiffer(at string, list []any) error {
+	var want []any
+	for _, k := range event.Kinds() {
+		want = append(want, k.Name)
+	}
+	if !slices.Equal(want, list) {
+		return fmt.Errorf("%s: want %v, got %v", at, want, list)
+	}
+	return nil
 }

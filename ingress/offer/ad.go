@@ -12,6 +12,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/token"
+	"adnet/schemas/event"
 )
 
 // Ad is a sold ad with its signed tokens and the parts of its links.
@@ -61,17 +62,6 @@ func (t *tokens) of(p token.Purpose) []byte {
 		*at = span{from, len(t.text)}
 	}
 	return t.text[at.from:at.to]
-}
-
-// pixelOf returns the purpose of the token in an event's pixel. Only the impression is charged.
-func pixelOf(event string) token.Purpose {
-	switch event {
-	case "impression":
-		return token.PurposeImpression
-	case "viewable":
-		return token.PurposeViewable
-	}
-	return token.PurposePlayback
 }
 
 // Reset clears ad, and keeps the memory of its tokens.
@@ -200,14 +190,14 @@ func (ad *Ad) AppendAuctionID(b []byte) []byte {
 	return append(b, ad.tokens.of(token.PurposeReport)...)
 }
 
-// AppendBeacon appends the pixel link that records event, which is any event but a click.
+// AppendBeacon appends the pixel link that records an event of type t, which is any but a click.
 // Everything that counts is in the token; the query repeats the fields that integrations expect
 // there. Like all links of an ad, it needs no escaping in a JSON string.
-func (ad *Ad) AppendBeacon(b []byte, event string) []byte {
+func (ad *Ad) AppendBeacon(b []byte, t event.Type) []byte {
 	// Token, ids and format use the URL alphabet.
-	b = append(append(append(b, ad.base...), "/api/track?event="...), event...)
+	b = append(append(append(b, ad.base...), "/api/track?event="...), t.Name()...)
 	b = AppendID(append(b, "&campaign_id="...), ad.Creative.ID)
-	b = append(append(b, "&auction_id="...), ad.tokens.of(pixelOf(event))...)
+	b = append(append(b, "&auction_id="...), ad.tokens.of(token.OfEvent(t))...)
 	b = ad.tokens.ring.AppendSession(append(b, "&session="...), ad.date, ad.session)
 	b = AppendID(append(b, "&dev="...), ad.developer)
 	return append(append(b, "&format="...), ad.Creative.Format...)

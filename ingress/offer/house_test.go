@@ -101,7 +101,7 @@ func (w *world) isHouse(t *testing.T, wire string, id uuid.UUID) {
 	require.NotContains(t, w.last, "Sponsored")
 	found := pixelToken.FindStringSubmatch(w.last)
 	require.NotNil(t, found, "%s: %s", wire, w.last)
-	a, err := w.ring.Verify(token.ForEvent("impression"), found[1], time.Now())
+	a, err := w.ring.Verify(token.ForEvent(event.Type_IMPRESSION), found[1], time.Now())
 	require.NoError(t, err)
 	require.True(t, a.House)
 	require.Zero(t, a.Price)

@@ -257,7 +257,7 @@ func TestASensitiveRequestLeavesNoSession(t *testing.T) {
 		var answer Answer
 		require.NoError(t, c.Answer(t.Context(), c.caller, &in, &answer))
 		require.NotNil(t, answer.Creative)
-		beacon := string(answer.AppendBeacon(nil, "impression"))
+		beacon := string(answer.AppendBeacon(nil, event.Type_IMPRESSION))
 		require.Equal(t, want, strings.Contains(beacon, "session=s."), beacon)
 		require.NotContains(t, beacon+string(answer.AppendClick(nil))+string(answer.AppendReceipt(nil)), "health")
 	}

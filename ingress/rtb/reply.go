@@ -15,6 +15,7 @@ import (
 	"adnet/auction/target"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
+	"adnet/schemas/event"
 )
 
 const (
@@ -69,7 +70,7 @@ func (s *bidSession) show(current *impressionAuction) extent {
 
 // pixels lists the events with beacons in markup: an image or a native has the first, a video has
 // all.
-var pixels = [...]string{"impression", "video_complete", "skip", "close"}
+var pixels = [...]event.Type{event.Type_IMPRESSION, event.Type_VIDEO_COMPLETE, event.Type_SKIP, event.Type_CLOSE}
 
 // link sets the ids and links of ad, in the order in which they are written.
 func (s *bidSession) link(current *impressionAuction, ad *markup.Ad) {
@@ -88,8 +89,8 @@ func (s *bidSession) link(current *impressionAuction, ad *markup.Ad) {
 	if video {
 		beacons = pixels[:]
 	}
-	for _, event := range beacons {
-		p.text = s.ad.AppendBeacon(p.text, event)
+	for _, kind := range beacons {
+		p.text = s.ad.AppendBeacon(p.text, kind)
 		p.end()
 	}
 	if video {

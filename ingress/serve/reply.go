@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/ingress/offer"
+	"adnet/schemas/event"
 )
 
 // AppendReply appends the reply with an ad as JSON, in the format of POST /v1/ad-request. A
@@ -22,8 +23,8 @@ func AppendReply(b []byte, o *offer.Ad) ([]byte, error) {
 	w.text(`,"image_url":`, o.Creative.MediaURL)
 	w.text(`,"cta_label":`, o.Creative.CTALabel)
 	w.b = o.AppendClick(append(w.b, `,"click_url":"`...))
-	w.b = o.AppendBeacon(append(w.b, `","impression_url":"`...), "impression")
-	w.b = o.AppendBeacon(append(w.b, `","viewable_url":"`...), "viewable")
+	w.b = o.AppendBeacon(append(w.b, `","impression_url":"`...), event.Type_IMPRESSION)
+	w.b = o.AppendBeacon(append(w.b, `","viewable_url":"`...), event.Type_VIEWABLE)
 	w.text(`","disclosure_label":`, o.DisclosureLabel)
 	w.b = o.AppendReceipt(append(w.b, `,"receipt_url":"`...))
 	w.b = append(w.b, '"')

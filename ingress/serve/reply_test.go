@@ -15,6 +15,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/token"
+	"adnet/schemas/event"
 )
 
 // marshalled is the Ad of the specification, and what we add to it, as a marshaller writes it.
@@ -107,9 +108,9 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 			string(o.Creative.Format), o.Creative.Headline, o.Creative.Subtext
 		ad.ImageURL, ad.CTALabel, ad.ClickURL, ad.ImpressionURL = o.Creative.MediaURL, o.Creative.CTALabel,
 			string(o.AppendClick(nil)), string(
-				o.AppendBeacon(nil, "impression"),
+				o.AppendBeacon(nil, event.Type_IMPRESSION),
 			)
-		ad.ViewableURL = string(o.AppendBeacon(nil, "viewable"))
+		ad.ViewableURL = string(o.AppendBeacon(nil, event.Type_VIEWABLE))
 		ad.DisclosureLabel, ad.ReceiptURL, ad.Sandbox = o.DisclosureLabel, string(o.AppendReceipt(nil)), o.Sandbox
 		if by := o.Creative.Advertiser; by.Name != "" && !o.Sandbox { // nobody pays for a test
 			ad.Advertiser = &struct {

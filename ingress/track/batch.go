@@ -43,8 +43,8 @@ type doubted struct {
 }
 
 // doubt adds a conversion that is not verified.
-func (b *batchTaken) doubt(index int, e *event.Event, c *reportedEvent) {
-	if reason, message := unverified(e, c.clickID, &c.by); reason != "" {
+func (b *batchTaken) doubt(index int, e *event.Event, report *reportedEvent) {
+	if reason, message := unverified(e, report.clickID, &report.by); reason != "" {
 		b.Unverified = append(b.Unverified, doubted{index, reason, message})
 	}
 }
@@ -96,7 +96,7 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, 
 			out.Rejected = append(out.Rejected, rejection(i, err))
 			continue
 		}
-		placed, countable, err := t.eventOf(report, now)
+		e, countable, err := t.eventOf(&report, now)
 		if errs.Is(err, errs.Forbidden) {
 			out.Rejected = append(out.Rejected, rejection(i, err))
 			continue
@@ -104,29 +104,28 @@ func (t *Tracker) takeBatch(ctx context.Context, reports []Report, by Reporter, 
 		if err != nil {
 			return out, err
 		}
-		e := &placed.Event
 		if !countable {
-			if err := t.stranger(e, &report, now); err != nil {
+			if err := t.stranger(&e.Event, &report, now); err != nil {
 				out.Rejected = append(out.Rejected, rejection(i, err))
 			} else {
 				out.Tracked++
-				out.doubt(i, e, &report)
+				out.doubt(i, &e.Event, &report)
 			}
 			continue
 		}
-		t.judge(ctx, e, from, now)
-		t.noteUnverified(e, &report)
-		out.doubt(i, e, &report)
-		events, all, places = append(events, e), append(all, placed), append(places, i)
+		t.judge(ctx, &e.Event, from, now)
+		t.noteUnverified(&e.Event, &report)
+		out.doubt(i, &e.Event, &report)
+		events, all, places = append(events, &e.Event), append(all, e), append(places, i)
 	}
 	if err := t.recorder.recordAll(events); err != nil {
 		return out, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
-	for i, placed := range all {
-		t.confirm(&placed.Event)
-		if t.again(ctx, placed) {
+	for i, e := range all {
+		t.confirm(&e.Event)
+		if t.again(ctx, e) {
 			out.Deduped, out.Repeats = true, append(out.Repeats, places[i])
 		}
 	}

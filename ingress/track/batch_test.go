@@ -29,7 +29,7 @@ func TestBatch(t *testing.T) {
 	)
 	require.Equal(t, http.StatusOK, code)
 	require.JSONEq(t, `{"tracked":3,"rejected":[
-		{"index":1,"code":"invalid_request","error":"event_type must be impression, viewable, click, close, skip, video_complete or conversion","field":"event_type"},
+		{"index":1,"code":"invalid_request","error":"event_type must be `+event.TypeNames()+`","field":"event_type"},
 		{"index":3,"code":"invalid_request","error":"campaign_id is required","field":"campaign_id"}],
 		"unverified":[{"index":2,"reason":"no_credentials","message":"send a conversion key or the login of the campaign's owner"}]}`, body)
 	events := f.Log.Requests()

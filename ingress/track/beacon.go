@@ -51,13 +51,11 @@ const (
 func (t *Tracker) pixel(c *gin.Context) error {
 	var params [len(beaconNames)]string
 	httpapi.QueryValues(c.Request.URL.RawQuery, beaconNames[:], params[:])
-	kind, ok := eventTypes[params[paramEvent]]
+	kind, ok := event.TypeOf(params[paramEvent])
 	switch {
 	case !ok:
-		return errs.New(
-			errs.InvalidRequest, "event must be impression, viewable, click, close, skip, video_complete or conversion",
-		).With("field", "event")
-	case kind == event.Type_CONVERSION:
+		return errs.New(errs.InvalidRequest, "event must be %s", event.TypeNames()).With("field", "event")
+	case kind.Kind().By == event.Advertiser:
 		return t.postback(c)
 	}
 	report := reportedEvent{
@@ -71,11 +69,11 @@ func (t *Tracker) pixel(c *gin.Context) error {
 		return err
 	}
 	if !looksOnly(c) {
-		placed, err := t.take(c.Request.Context(), report)
+		e, err := t.take(c.Request.Context(), &report)
 		if err != nil {
 			return err
 		}
-		t.noted(c.Request.Context(), placed)
+		t.noted(c.Request.Context(), e)
 	}
 	httpapi.Send(c, http.StatusOK, "image/gif", gif)
 	return nil
@@ -91,23 +89,22 @@ func campaignOf(text, auctionID string) (uuid.UUID, error) {
 }
 
 // take records a verified event durably. An unverified event is only counted.
-func (t *Tracker) take(ctx context.Context, report reportedEvent) (*placedEvent, error) {
+func (t *Tracker) take(ctx context.Context, report *reportedEvent) (*placedEvent, error) {
 	now := t.deps.Now()
-	placed, countable, err := t.eventOf(report, now)
+	e, countable, err := t.eventOf(report, now)
 	if err != nil {
 		return nil, err
 	}
-	e := &placed.Event
 	if !countable {
-		return placed, t.stranger(e, &report, now)
+		return e, t.stranger(&e.Event, report, now)
 	}
-	t.judge(ctx, e, report.origin, now)
-	if err := t.recorder.record(e); err != nil {
-		return placed, err
+	t.judge(ctx, &e.Event, report.origin, now)
+	if err := t.recorder.record(&e.Event); err != nil {
+		return e, err
 	}
-	t.noteUnverified(e, &report)
-	t.confirm(e)
-	return placed, nil
+	t.noteUnverified(&e.Event, report)
+	t.confirm(&e.Event)
+	return e, nil
 }
 
 // confirm reports a genuine impression to the frequency caps, under the auction's id.

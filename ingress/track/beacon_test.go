@@ -28,7 +28,8 @@ func requirePixel(t *testing.T, w *httptest.ResponseRecorder) {
 }
 
 func TestEventsWithATokenCarryItsFacts(t *testing.T) {
-	for name, kind := range eventTypes {
+	for _, k := range event.Kinds() {
+		name, kind := k.Name, k.Type
 		if kind == event.Type_CONVERSION {
 			continue
 		}

@@ -57,11 +57,11 @@ func (t *Tracker) check(c *gin.Context) error {
 			errs.InvalidRequest, "click_id is required: the landing page received it as adnet_click",
 		).With("field", "click_id")
 	}
-	placed, _, err := t.eventOf(report, t.deps.Now())
+	e, _, err := t.eventOf(&report, t.deps.Now())
 	if err != nil {
 		return err
 	}
-	return httpapi.JSON(c, http.StatusOK, verdictOf(placed, &report))
+	return httpapi.JSON(c, http.StatusOK, verdictOf(e, &report))
 }
 
 // tester returns the caller of a check. Unlike a report, a check needs valid credentials. Errors:
@@ -81,15 +81,14 @@ func (t *Tracker) tester(c *gin.Context) (Reporter, error) {
 }
 
 // verdictOf explains the proof of an unrecorded event.
-func verdictOf(placed *placedEvent, c *reportedEvent) checked {
-	e := &placed.Event
-	reason, message := unverified(e, c.clickID, &c.by)
+func verdictOf(e *placedEvent, report *reportedEvent) checked {
+	reason, message := unverified(&e.Event, report.clickID, &report.by)
 	if !e.Conversion.Verified {
 		return checked{Reason: reason, Message: message}
 	}
-	at := placed.auction.ClickedAt()
+	at := e.auction.ClickedAt()
 	result := checked{
-		CampaignID: placed.auction.CampaignID.String(), ClickedAt: &at,
+		CampaignID: e.auction.CampaignID.String(), ClickedAt: &at,
 		ConversionType: e.Conversion.Type, Value: new(money.Micros), Currency: e.Conversion.Currency,
 	}
 	*result.Value = money.Micros(e.Conversion.ValueMicros)

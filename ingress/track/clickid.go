@@ -111,32 +111,32 @@ func unreadable(clickID string) string {
 
 // unread returns the rejection of a conversion whose click id is missing or cannot be read, if
 // nothing else names a campaign: no account would ever see it.
-func (t *Tracker) unread(e *event.Event, c *reportedEvent) error {
-	if !c.clicked() {
+func (t *Tracker) unread(e *event.Event, report *reportedEvent) error {
+	if !report.clicked() {
 		return nil
 	}
 	if _, named := t.deps.Creatives.Creative(uuid.UUID(e.CampaignId)); named {
 		return nil
 	}
-	if c.clickID == "" {
+	if report.clickID == "" {
 		return errNoClickID
 	}
-	return errs.New(errs.InvalidRequest, "%s", unreadable(c.clickID)).With("field", "click_id")
+	return errs.New(errs.InvalidRequest, "%s", unreadable(report.clickID)).With("field", "click_id")
 }
 
 func isZero(id []byte) bool { return len(strings.Trim(string(id), "\x00")) == 0 }
 
 // nameCampaign finds the campaign of a conversion whose click id is missing or cannot be read: the
 // one that the report states, or the only one of its key, or the one of its auction.
-func (t *Tracker) nameCampaign(e *event.Event, c *reportedEvent) {
-	if !c.clicked() || !isZero(e.CampaignId) {
+func (t *Tracker) nameCampaign(e *event.Event, report *reportedEvent) {
+	if !report.clicked() || !isZero(e.CampaignId) {
 		return
 	}
-	if c.by.Key != nil && !isZero(c.by.Key.CampaignID[:]) {
-		e.CampaignId = c.by.Key.CampaignID[:]
+	if report.by.Key != nil && !isZero(report.by.Key.CampaignID[:]) {
+		e.CampaignId = report.by.Key.CampaignID[:]
 		return
 	}
-	if of, err := t.deps.Keyring.Verify(token.ForClaim, c.auctionID, t.deps.Now()); err == nil {
+	if of, err := t.deps.Keyring.Verify(token.ForClaim, report.auctionID, t.deps.Now()); err == nil {
 		e.CampaignId = of.CampaignID[:]
 	}
 }
@@ -163,15 +163,15 @@ func unverified(e *event.Event, clickID string, by *Reporter) (reason, message s
 }
 
 // noteUnverified counts a recorded conversion that is not verified.
-func (t *Tracker) noteUnverified(e *event.Event, c *reportedEvent) {
-	if reason, _ := unverified(e, c.clickID, &c.by); reason != "" {
+func (t *Tracker) noteUnverified(e *event.Event, report *reportedEvent) {
+	if reason, _ := unverified(e, report.clickID, &report.by); reason != "" {
 		t.doubtful[reason].Inc()
 	}
 }
 
 // defect returns the reason under which an unverified event is counted.
-func defect(e *event.Event, c *reportedEvent) string {
-	if c.clicked() {
+func defect(e *event.Event, report *reportedEvent) string {
+	if report.clicked() {
 		return traffic.ReasonClickID
 	}
 	return reasonOf(e)

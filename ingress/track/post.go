@@ -114,15 +114,15 @@ func (t *Tracker) post(c *gin.Context) error {
 // the package guarantees. The token overrides the report. Errors: errs.InvalidRequest,
 // errs.Unavailable.
 func (t *Tracker) Take(ctx context.Context, in *Report) (Taken, error) {
-	reported, err := reportedEventOf(in)
+	report, err := reportedEventOf(in)
 	if err != nil {
 		return Taken{}, err
 	}
-	placed, err := t.take(ctx, reported)
+	e, err := t.take(ctx, &report)
 	if err != nil {
 		return Taken{}, err
 	}
-	return t.reply(ctx, in, placed), nil
+	return t.reply(ctx, in, e), nil
 }
 
 func reportedEventOf(in *Report) (reportedEvent, error) {
@@ -130,34 +130,33 @@ func reportedEventOf(in *Report) (reportedEvent, error) {
 	if name == "" {
 		name = in.Event
 	}
-	kind, ok := eventTypes[name]
+	kind, ok := event.TypeOf(name)
 	if !ok {
 		return reportedEvent{}, errs.New(
-			errs.InvalidRequest,
-			"event_type must be impression, viewable, click, close, skip, video_complete or conversion",
+			errs.InvalidRequest, "event_type must be %s", event.TypeNames(),
 		).With("field", "event_type")
 	}
 	in.ClickID = plain(in.ClickID)
-	reported := reportedEvent{
+	report := reportedEvent{
 		kind: kind, auctionID: in.AuctionID, session: in.Session,
 		format: in.Format, method: in.IntegrationMethod, by: in.By, sandbox: in.Sandbox, origin: in.Origin,
 		externalID: in.ExternalID, refused: in.Consent.Read().Refused(),
 	}
 	if kind == event.Type_CONVERSION {
-		reported.clickID = in.ClickID
+		report.clickID = in.ClickID
 	}
 	var err error
-	reported.campaignID, err = httpapi.ParseID("campaign_id", in.CampaignID)
-	if err != nil && !reported.clicked() && (in.needsCampaign || in.AuctionID == "") {
+	report.campaignID, err = httpapi.ParseID("campaign_id", in.CampaignID)
+	if err != nil && !report.clicked() && (in.needsCampaign || in.AuctionID == "") {
 		return reportedEvent{}, err
 	}
-	if reported.developer, err = developerOf(in); err != nil {
+	if report.developer, err = developerOf(in); err != nil {
 		return reportedEvent{}, err
 	}
 	if kind == event.Type_CONVERSION {
-		reported.conversion, err = conversionOf(in)
+		report.conversion, err = conversionOf(in)
 	}
-	return reported, err
+	return report, err
 }
 
 // reporter reads the credentials of the request. A beacon needs none, so a bad login is ignored. An
@@ -197,12 +196,13 @@ var errForeignAd = errs.New(
 )
 
 // mayReport rejects events that a browser key may not report: events of other accounts' ads, and
-// conversions. a is nil without a token. Errors: errs.Forbidden.
-func (r *Reporter) mayReport(kind event.Type, a *token.Auction) error {
+// conversions. auction is nil without a token. Errors: errs.Forbidden.
+func (r *Reporter) mayReport(kind event.Type, auction *token.Auction) error {
 	if r.Page == nil {
 		return nil
 	}
-	if kind == event.Type_CONVERSION || a == nil || !a.Browser || a.DeveloperID != r.Page.DeveloperID {
+	if kind.Kind().By == event.Advertiser || auction == nil || !auction.Browser ||
+		auction.DeveloperID != r.Page.DeveloperID {
 		return errForeignAd
 	}
 	return nil
@@ -211,17 +211,17 @@ func (r *Reporter) mayReport(kind event.Type, a *token.Auction) error {
 // vouches reports whether the reporter acts for the campaign of an auction: its owner's session, or
 // the owner's conversion key for this campaign. A session of another account only identifies the
 // reporter. Errors: credentials that are invalid or cannot be checked, a key for something else.
-func (r *Reporter) vouches(a *token.Auction) (bool, error) {
+func (r *Reporter) vouches(auction *token.Auction) (bool, error) {
 	switch {
 	case r.Err != nil:
 		return false, r.Err
 	case r.Key == nil:
-		return r.User != nil && r.User.ID == a.AdvertiserID, nil
-	case r.Key.OwnerID != a.AdvertiserID:
+		return r.User != nil && r.User.ID == auction.AdvertiserID, nil
+	case r.Key.OwnerID != auction.AdvertiserID:
 		return false, errs.New(
 			errs.Forbidden, "the conversion key and the campaign of this click belong to different accounts",
 		)
-	case r.Key.CampaignID != uuid.Nil && r.Key.CampaignID != a.CampaignID:
+	case r.Key.CampaignID != uuid.Nil && r.Key.CampaignID != auction.CampaignID:
 		return false, errs.New(errs.Forbidden, "the conversion key is for a different campaign than this click")
 	}
 	return true, nil
@@ -301,22 +301,20 @@ func (taken *Taken) vouched(in *Report, e *event.Event) {
 const seenWait = 100 * time.Millisecond
 
 // reply returns the reply for a taken event.
-func (t *Tracker) reply(ctx context.Context, in *Report, placed *placedEvent) Taken {
-	e := &placed.Event
-	name := wireNames[e.Type]
-	out := Taken{Tracked: true, Event: name, CampaignID: in.CampaignID}
+func (t *Tracker) reply(ctx context.Context, in *Report, e *placedEvent) Taken {
+	out := Taken{Tracked: true, Event: e.Type.Name(), CampaignID: in.CampaignID}
 	if id := uuid.UUID(e.CampaignId); out.CampaignID == "" && id != uuid.Nil {
 		out.CampaignID = id.String()
 	}
 	if e.Conversion != nil {
 		out.AuctionID, out.ConversionType, out.ExternalID = in.AuctionID, in.ConversionType, in.ExternalID
 		out.Value, out.Currency = in.Value, in.Currency
-		out.vouched(in, e)
+		out.vouched(in, &e.Event)
 		out.Pending = e.Conversion.Verified
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
-	out.Deduped = t.again(ctx, placed)
+	out.Deduped = t.again(ctx, e)
 	out.Pending = out.Pending && !out.Deduped
 	return out
 }

@@ -43,17 +43,16 @@ func (t *Tracker) redirect(c *gin.Context) error {
 
 func (t *Tracker) click(c *gin.Context, auction *token.Auction, text string) (*event.Event, error) {
 	now := t.deps.Now()
-	placed, err := newEvent(event.Type_CLICK, now)
+	report := reportedEvent{
+		kind: event.Type_CLICK, auctionID: text, session: c.Query("session"), origin: Origin{request: c, link: true},
+	}
+	e, err := t.provenOf(auction, &report, now)
 	if err != nil {
 		return nil, err
 	}
-	placed.auction = *auction
-	t.signed(placed, text, now)
-	e, from := &placed.Event, Origin{request: c, link: true}
-	t.remember(placed, &reportedEvent{session: c.Query("session"), origin: from}, now)
-	t.judge(c.Request.Context(), e, from, now)
-	t.recent.note(e)
-	return e, t.recorder.recordLater(c.Request.Context(), e)
+	t.judge(c.Request.Context(), &e.Event, report.origin, now)
+	t.recent.note(&e.Event)
+	return &e.Event, t.recorder.recordLater(c.Request.Context(), &e.Event)
 }
 
 // served returns the ad of a token that is valid for this purpose. A key past its grace period

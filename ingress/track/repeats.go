@@ -46,7 +46,7 @@ func leavesMark(e *event.Event) bool {
 // do not make the real one look repeated.
 func seenAs(e *event.Event) string {
 	if e.Conversion == nil {
-		return wireNames[e.Type]
+		return e.Type.Name()
 	}
 	if !e.Conversion.Verified {
 		return string(ledger.UnverifiedKey(e.Conversion.Type, e.Conversion.ExternalHash))
@@ -61,33 +61,33 @@ func (t *Tracker) repeated(ctx context.Context, e *event.Event) bool {
 		return false
 	}
 	known := t.recent.note(e)
-	first, err := t.deps.Seen.Seen(ctx, seenAs(e)+":"+hex.EncodeToString(e.AuctionId), t.cfg.Life.Of(wireNames[e.Type]))
+	first, err := t.deps.Seen.Seen(ctx, seenAs(e)+":"+hex.EncodeToString(e.AuctionId), t.cfg.Life.Of(e.Type))
 	return known || err == nil && !first
 }
 
 // again is [Tracker.repeated]. The first time an ad is shown, it also releases the budget that the
 // ad held.
-func (t *Tracker) again(ctx context.Context, placed *placedEvent) bool {
-	known := t.repeated(ctx, &placed.Event)
+func (t *Tracker) again(ctx context.Context, e *placedEvent) bool {
+	known := t.repeated(ctx, &e.Event)
 	if !known {
-		t.release(placed)
+		t.release(e)
 	}
 	return known
 }
 
 // release releases the budget that an ad held until it was shown.
-func (t *Tracker) release(placed *placedEvent) {
-	if t.deps.Unseen == nil || !shows(placed) {
+func (t *Tracker) release(e *placedEvent) {
+	if t.deps.Unseen == nil || !shows(e) {
 		return
 	}
-	held := placed.auction.Unseen()
+	held := e.auction.Unseen()
 	t.deps.Unseen.Seen(&held, t.deps.Now())
 }
 
 // shows reports whether an event proves that an ad was shown: a view if views are billed, so that
 // impressions alone release no budget.
-func shows(placed *placedEvent) bool {
-	e, kind := &placed.Event, event.Type_IMPRESSION
+func shows(e *placedEvent) bool {
+	kind := event.Type_IMPRESSION
 	if e.BillingModel == event.BillingModel_VCPM {
 		kind = event.Type_VIEWABLE
 	}
@@ -97,16 +97,16 @@ func shows(placed *placedEvent) bool {
 
 // noted records the event of a pixel. Its reply does not report repeats, so the shared store is
 // read only for a browser key's ad: strangers can repeat its beacon through every node.
-func (t *Tracker) noted(ctx context.Context, placed *placedEvent) {
-	if !placed.auction.Browser || !shows(placed) {
-		if !t.recent.note(&placed.Event) {
-			t.release(placed)
+func (t *Tracker) noted(ctx context.Context, e *placedEvent) {
+	if !e.auction.Browser || !shows(e) {
+		if !t.recent.note(&e.Event) {
+			t.release(e)
 		}
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, seenWait)
 	defer cancel()
-	t.again(ctx, placed)
+	t.again(ctx, e)
 }
 
 // looksOnly reports whether a request comes from a link checker or a preview: no reader saw or

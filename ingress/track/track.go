@@ -100,7 +100,7 @@ type Tracker struct {
 	doubtful map[string]prometheus.Counter // by reason
 	missed   prometheus.Counter
 	recent   *recentEvents
-	events   [len(wireNames)][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof
+	events   [event.Types][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof
 }
 
 // New returns the endpoints. Errors: an invalid token lifetime or mode.
@@ -141,9 +141,9 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	for _, rule := range traffic.InvalidRules() {
 		t.invalid[rule] = invalid.WithLabelValues(rule)
 	}
-	for _, kind := range eventTypes {
-		for proof := range t.events[kind] {
-			t.events[kind][proof] = taken.WithLabelValues(wireNames[kind], event.Proof(proof).String())
+	for _, k := range event.Kinds() {
+		for proof := range t.events[k.Type] {
+			t.events[k.Type][proof] = taken.WithLabelValues(k.Name, event.Proof(proof).String())
 		}
 	}
 	return t, nil

@@ -132,7 +132,7 @@ func (t *Tracker) stranger(e *event.Event, report *reportedEvent, now time.Time)
 	t.unproven.note(traffic.Unproven{
 		CampaignID: campaign, Reason: defect(e, report), Minute: day.MinuteOf(now), Events: 1,
 		Sample: &traffic.Sample{
-			At: now.UTC(), Type: wireNames[e.Type], Developer: uuid.UUID(e.DeveloperId),
+			At: now.UTC(), Type: e.Type.Name(), Developer: uuid.UUID(e.DeveloperId),
 			Format: p.GetFormat(), Method: p.GetIntegrationMethod(), Posted: o.posted,
 		},
 	})

@@ -205,7 +205,7 @@ func (s *Service) judge(ctx context.Context, r Report) error {
 		return err
 	}
 	seen, err := s.deps.Stats.Stats(ctx, report.Query{CampaignID: r.CampaignID, Since: today, Until: today})
-	if err != nil || !Pauses(counts, seen.Impressions) {
+	if err != nil || !Pauses(counts, seen.Impressions()) {
 		return err
 	}
 	independent, err := s.independent(ctx, r.CampaignID, today.Time())

@@ -12,6 +12,7 @@ import (
 
 	"adnet/internal/adreport"
 	"adnet/internal/report"
+	"adnet/schemas/event"
 )
 
 type world struct {
@@ -47,7 +48,7 @@ func (w *world) Compete(_ context.Context, family, _ uuid.UUID) (bool, error) {
 	return int(family[0]) <= w.rivals, nil
 }
 func (w *world) Stats(context.Context, report.Query) (report.Result, error) {
-	return report.Result{Counts: report.Counts{Impressions: w.seen}}, nil
+	return report.Result{Counts: report.Counts{Events: report.Events{event.Type_IMPRESSION: w.seen}}}, nil
 }
 func (w *world) HoldReported(context.Context, uuid.UUID) error { w.held++; return nil }
 

@@ -14,6 +14,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
+	"adnet/schemas/event"
 )
 
 // Decide settles a batch: every record gets one outcome, and the effects are the sums of the
@@ -234,15 +235,25 @@ func (d *decider) price(e *Event, book *CampaignBook) money.Micros {
 			price = price.PerMille()
 		}
 	}
-	switch {
-	case model == campaign.CPM && e.Type == Impression,
-		model == campaign.VCPM && e.Type == Viewable && e.Proof == Signed,
-		model == campaign.CPC && e.Type == Click,
-		model == campaign.CPA && e.Type == Conversion && e.Proof == Signed && d.sells(e, book):
-		return price
+	switch kind, billed := billedTypes[model]; {
+	case !billed || e.Type != kind,
+		(model == campaign.VCPM || model == campaign.CPA) && e.Proof != Signed,
+		model == campaign.CPA && !d.sells(e, book):
+		return 0
 	}
-	return 0
+	return price
 }
+
+// billedTypes is the event type that each billing model charges, from the table of event types.
+var billedTypes = func() map[campaign.BillingModel]EventType {
+	types := make(map[campaign.BillingModel]EventType)
+	for _, k := range event.Kinds() {
+		if model, _ := k.Billed.Name(); model != "" {
+			types[campaign.BillingModel(model)] = EventType(k.Name)
+		}
+	}
+	return types
+}()
 
 // modelOf returns the billing model of an event: from its token, or from the campaign if there is
 // no token.

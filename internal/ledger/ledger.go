@@ -9,6 +9,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
+	"adnet/schemas/event"
 )
 
 // Asset is the unit of an entry.
@@ -76,7 +77,7 @@ type Transaction struct {
 // EventType is the kind of an ad's event.
 type EventType string
 
-// The event types of the specification.
+// The event types that rules name. The table of all is in schemas/event.
 const (
 	Impression    EventType = "impression"
 	Click         EventType = "click"
@@ -86,6 +87,12 @@ const (
 	Conversion    EventType = "conversion"
 	Viewable      EventType = "viewable" // a view as defined by the MRC; costs and earns with [campaign.VCPM] only
 )
+
+// TypeOf returns the event type of a record of the log. It reports false for an unknown number.
+func TypeOf(t event.Type) (EventType, bool) {
+	name := t.Name()
+	return EventType(name), name != ""
+}
 
 // invalidPrefix is the prefix of the key type of an invalid event.
 const invalidPrefix = "invalid_"

@@ -36,14 +36,14 @@ func (r *Reports) adCounts(since day.Day, of func(*ids) (uuid.UUID, bool)) []tra
 		}
 		for at, counts := range all {
 			developer, counted := of(&at)
-			if !counted || counts.Impressions+counts.Clicks+counts.Conversions == 0 {
+			if !counted || counts.Impressions()+counts.Clicks()+counts.Conversions() == 0 {
 				continue
 			}
 			sum := sums[place{at.campaign, developer}]
 			sum.CampaignID, sum.DeveloperID = at.campaign, developer
-			sum.Impressions += counts.Impressions
-			sum.Clicks += counts.Clicks
-			sum.Conversions += counts.Conversions
+			sum.Impressions += counts.Impressions()
+			sum.Clicks += counts.Clicks()
+			sum.Conversions += counts.Conversions()
 			sums[place{at.campaign, developer}] = sum
 		}
 	}

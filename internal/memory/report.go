@@ -17,6 +17,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/report"
+	"adnet/schemas/event"
 )
 
 // tokenWindow is the number of inserts within which a repeated token is recognised, as in the real
@@ -174,8 +175,8 @@ func (r *Reports) insert(row *report.Row) {
 		}
 		date[key] = counts
 	}
-	before := counts.Conversions
-	if count(counts, row); counts.Conversions > before {
+	before := counts.Conversions()
+	if count(counts, row); counts.Conversions() > before {
 		r.convert(day.Of(received), row)
 	}
 	if row.Type == ledger.Conversion && row.Charge > 0 {
@@ -226,24 +227,11 @@ func count(c *report.Counts, row *report.Row) {
 }
 
 func countType(c *report.Counts, row *report.Row) {
-	switch row.Type {
-	case ledger.Impression:
-		c.Impressions++
-	case ledger.Click:
-		c.Clicks++
-	case ledger.Close:
-		c.Closes++
-	case ledger.Skip:
-		c.Skips++
-	case ledger.VideoComplete:
-		c.VideoCompletes++
-	case ledger.Viewable:
-		c.Viewable++
-	case ledger.Conversion:
-		c.Conversions++
-		if row.Currency == "" || row.Currency == "USD" {
-			c.ConversionUSD = c.ConversionUSD.AddSaturated(row.ConversionValue)
-		}
+	if t, known := event.TypeOf(string(row.Type)); known {
+		c.Events[t]++
+	}
+	if row.Type == ledger.Conversion && (row.Currency == "" || row.Currency == "USD") {
+		c.ConversionUSD = c.ConversionUSD.AddSaturated(row.ConversionValue)
 	}
 }
 

@@ -36,7 +36,7 @@ func (r *Reports) ShownAds(_ context.Context, since, until time.Time) ([]traffic
 			continue
 		}
 		for at, counts := range all {
-			counted[servedBy{at.developer, at.integrationMethod}] += counts.Impressions
+			counted[servedBy{at.developer, at.integrationMethod}] += counts.Impressions()
 		}
 	}
 	ads := make([]traffic.ShownAds, 0, len(sold))

@@ -3,17 +3,27 @@ package report
 import (
 	"cmp"
 	"strings"
+
+	"adnet/schemas/event"
 )
+
+// Events counts events by type.
+type Events [event.Types]int64
+
+// Impressions returns the count of impressions.
+func (e Events) Impressions() int64 { return e[event.Type_IMPRESSION] }
+
+// Clicks returns the count of clicks.
+func (e Events) Clicks() int64 { return e[event.Type_CLICK] }
+
+// Conversions returns the count of conversions.
+func (e Events) Conversions() int64 { return e[event.Type_CONVERSION] }
 
 // Add adds o.
 func (c *Counts) Add(o Counts) {
-	c.Impressions += o.Impressions
-	c.Clicks += o.Clicks
-	c.Closes += o.Closes
-	c.Skips += o.Skips
-	c.VideoCompletes += o.VideoCompletes
-	c.Viewable += o.Viewable
-	c.Conversions += o.Conversions
+	for t, n := range o.Events {
+		c.Events[t] += n
+	}
 	c.Spend += o.Spend
 	c.Credits += o.Credits
 	c.Billed += o.Billed

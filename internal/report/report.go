@@ -139,17 +139,11 @@ const MaxConversionValue = 1_000_000 * money.USD
 // happened once; it excludes duplicates and forged, expired, unsigned, unverified, sandbox, house
 // and invalid events.
 type Counts struct {
-	Impressions    int64 // verdicts ok, paused, over_budget, over_balance, conversion_cap, self_served
-	Clicks         int64
-	Closes         int64
-	Skips          int64
-	VideoCompletes int64
-	Viewable       int64 // impressions with half in view for a second
-	Conversions    int64
-	Spend          money.Micros
-	Credits        money.Credits // minted
-	Billed         int64         // events with a charge
-	ConversionUSD  money.Micros  // value of conversions stated in USD
+	Events        // verdicts ok, paused, over_budget, over_balance, conversion_cap, self_served
+	Spend         money.Micros
+	Credits       money.Credits // minted
+	Billed        int64         // events with a charge
+	ConversionUSD money.Micros  // value of conversions stated in USD
 
 	Duplicates int64
 	Rejected   int64 // forged, expired, unsigned, unknown campaign
@@ -179,7 +173,7 @@ type Result struct {
 
 // The reasons of [Traffic] besides the rules of invalid traffic.
 const (
-	TrafficHouse      = "house"       // a house ad: neither charged nor minted, and not in Counts.Impressions
+	TrafficHouse      = "house"       // a house ad: neither charged nor minted, and not in Counts.Events
 	TrafficSelfServed = "self_served" // a publisher's own campaign: neither charged nor minted
 	TrafficCapped     = "mint_capped" // charged; nothing minted because of the daily mint cap
 	TrafficHeld       = "mint_held"   // charged; the Credit is held by a quarantine

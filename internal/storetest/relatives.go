@@ -40,12 +40,12 @@ func reportsFamilies(t *testing.T, s Reports) {
 		got := stats(t, s, q)
 		counts := map[string]int64{}
 		for _, g := range got.Groups {
-			counts[g.Key] = g.Impressions
+			counts[g.Key] = g.Impressions()
 		}
 		require.Equal(t, map[string]int64{
 			of(0xc, 0).String(): 2, of(0xc, 1).String(): 6, of(0xc, 3).String(): 15 + 16 + 1,
 		}, counts)
-		require.EqualValues(t, 2+6+15+16+1, got.Impressions)
+		require.EqualValues(t, 2+6+15+16+1, got.Impressions())
 		require.Equal(t, []report.Traffic{{Reason: report.TrafficSelfServed, Impressions: 1}}, got.Traffic)
 	}
 	read()

@@ -17,6 +17,7 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/internal/traffic"
+	"adnet/schemas/event"
 )
 
 // Reports is the analytics store under test, empty. One value may fill all fields.
@@ -216,15 +217,16 @@ func reportsHighestCharges(t *testing.T, s Reports) {
 
 // Every verdict is counted in exactly one place.
 func reportsVerdicts(t *testing.T, s Reports) {
+	one := report.Events{event.Type_IMPRESSION: 1}
 	cases := []struct {
 		verdict ledger.Verdict
 		want    report.Counts
 	}{
-		{ledger.OK, report.Counts{Impressions: 1, Spend: 2000, Credits: 1, Billed: 1}},
-		{ledger.VerdictPaused, report.Counts{Impressions: 1}},
-		{ledger.OverBudget, report.Counts{Impressions: 1}},
-		{ledger.OverBalance, report.Counts{Impressions: 1}},
-		{ledger.SelfServed, report.Counts{Impressions: 1}},
+		{ledger.OK, report.Counts{Events: one, Spend: 2000, Credits: 1, Billed: 1}},
+		{ledger.VerdictPaused, report.Counts{Events: one}},
+		{ledger.OverBudget, report.Counts{Events: one}},
+		{ledger.OverBalance, report.Counts{Events: one}},
+		{ledger.SelfServed, report.Counts{Events: one}},
 		{ledger.VerdictHouse, report.Counts{}},
 		{ledger.Duplicate, report.Counts{Duplicates: 1}},
 		{ledger.VerdictExpired, report.Counts{Rejected: 1}},
@@ -283,16 +285,10 @@ func reportsTraffic(t *testing.T, s Reports) {
 }
 
 func reportsTypes(t *testing.T, s Reports) {
-	want := map[ledger.EventType]report.Counts{
-		ledger.Impression:    {Impressions: 1},
-		ledger.Click:         {Clicks: 1},
-		ledger.Close:         {Closes: 1},
-		ledger.Skip:          {Skips: 1},
-		ledger.VideoComplete: {VideoCompletes: 1},
-		ledger.Viewable:      {Viewable: 1},
-		ledger.Conversion:    {Conversions: 1},
-	}
-	for kind, counts := range want {
+	for _, k := range event.Kinds() {
+		var counts report.Counts
+		counts.Events[k.Type] = 1
+		kind := ledger.EventType(k.Name)
 		campaign := uuid.NewSHA1(uuid.Nil, []byte(kind))
 		of := func(v ledger.Verdict) report.Row {
 			return reportRow(
@@ -320,7 +316,7 @@ func reportsConversions(t *testing.T, s Reports) {
 		conversion(ledger.ConversionCapped, "USD", 2*money.USD),
 		conversion(ledger.VerdictUnverified, "USD", 100*money.USD))
 	got := stats(t, s, report.Query{}).Counts
-	require.Equal(t, int64(4), got.Conversions)
+	require.Equal(t, int64(4), got.Conversions())
 	require.Equal(t, 8*money.USD, got.ConversionUSD)
 	require.Equal(t, int64(1), got.Unverified)
 	require.Zero(t, got.Rejected)
@@ -445,14 +441,15 @@ func reportsBreakdowns(t *testing.T, s Reports) {
 		for _, i := range []int{2, 1, 0} { // by spend
 			n := int64(i + 1)
 			want = append(want, report.Group{Key: name(i), Counts: report.Counts{
-				Impressions: n, Billed: n, Spend: money.Micros(2000 * n), Credits: money.Credits(n),
+				Events: report.Events{event.Type_IMPRESSION: n}, Billed: n, Spend: money.Micros(2000 * n),
+				Credits: money.Credits(n),
 			}})
 		}
 		require.Equal(t, want, got.Groups, by)
 		require.Equal(
 			t, []string{reportDay.String(), (reportDay + 1).String(), (reportDay + 2).String()}, keysOf(got.Daily), by,
 		)
-		require.Equal(t, int64(6), got.Impressions, by)
+		require.Equal(t, int64(6), got.Impressions(), by)
 	}
 	require.Nil(t, stats(t, s, report.Query{}).Groups)
 	days := report.Query{Since: reportDay, Until: reportDay + 2, Breakdown: report.ByHour}
@@ -461,7 +458,7 @@ func reportsBreakdowns(t *testing.T, s Reports) {
 		t, []string{"2026-03-10T12:00:00Z", "2026-03-11T12:00:00Z", "2026-03-12T12:00:00Z"}, keysOf(hours.Groups),
 		"by time",
 	)
-	require.EqualValues(t, 3, hours.Groups[2].Impressions)
+	require.EqualValues(t, 3, hours.Groups[2].Impressions())
 	days.AdvertiserID = uuid.UUID{0xa, 1}
 	require.Equal(t, []string{"2026-03-11T12:00:00Z"}, keysOf(stats(t, s, days).Groups))
 	days = report.Query{DeveloperID: uuid.UUID{0xd, 2}, Breakdown: report.ByRegion}
@@ -507,11 +504,11 @@ func reportsRanges(t *testing.T, s Reports) {
 		var days []int64
 		var sum int64
 		for _, d := range got.Daily {
-			days = append(days, d.Impressions)
-			sum += d.Impressions
+			days = append(days, d.Impressions())
+			sum += d.Impressions()
 		}
 		require.Equal(t, c.want, days, "%v", c)
-		require.Equal(t, sum, got.Impressions, "%v", c)
+		require.Equal(t, sum, got.Impressions(), "%v", c)
 	}
 }
 
@@ -546,9 +543,9 @@ func reportsFilters(t *testing.T, s Reports) {
 					Breakdown: report.ByFormat,
 				}
 				got := stats(t, s, q)
-				require.Equal(t, want, got.Impressions, "%v", q)
+				require.Equal(t, want, got.Impressions(), "%v", q)
 				require.Len(t, got.Groups, 1)
-				require.Equal(t, want, got.Groups[0].Impressions)
+				require.Equal(t, want, got.Groups[0].Impressions())
 			}
 		}
 	}
@@ -578,14 +575,14 @@ func reportsRepeatedToken(t *testing.T, s Reports) {
 		rows = append(rows, reportRow(func(r *report.Row) { r.CampaignID = uuid.UUID{1, byte(i % 7)} }))
 	}
 	insertRows(t, s, "stream/3:0-500", rows...)
-	require.Equal(t, int64(500), stats(t, s, report.Query{}).Impressions)
+	require.Equal(t, int64(500), stats(t, s, report.Query{}).Impressions())
 	unchanged(t, s, func() {
 		insertRows(t, s, "stream/3:0-500", rows...)
 		insertRows(t, s, "stream/3:0-500", rows...)
 	})
 	insertRows(t, s, "stream/3:500-501", reportRow())
 	unchanged(t, s, func() { insertRows(t, s, "stream/3:0-500", rows...) })
-	require.Equal(t, int64(501), stats(t, s, report.Query{}).Impressions)
+	require.Equal(t, int64(501), stats(t, s, report.Query{}).Impressions())
 }
 
 // Two archivers that both consider themselves the owner of a partition.
@@ -604,7 +601,7 @@ func reportsConcurrentToken(t *testing.T, s Reports) {
 	for err := range failed {
 		require.NoError(t, err)
 	}
-	require.Equal(t, int64(200), stats(t, s, report.Query{}).Impressions)
+	require.Equal(t, int64(200), stats(t, s, report.Query{}).Impressions())
 	totals, err := s.Audit.Totals(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(200), totals.Rows)
@@ -615,7 +612,7 @@ func reportsOtherToken(t *testing.T, s Reports) {
 	row := reportRow()
 	insertRows(t, s, "a", row, row)
 	insertRows(t, s, "b", row, row)
-	require.Equal(t, int64(4), stats(t, s, report.Query{}).Impressions)
+	require.Equal(t, int64(4), stats(t, s, report.Query{}).Impressions())
 	require.Equal(t, money.Micros(8000), stats(t, s, report.Query{}).Spend)
 }
 
@@ -635,13 +632,12 @@ func reportsRollup(t *testing.T, s Reports) {
 	insertRows(t, s, "mixed",
 		reportRow(withVerdict(ledger.Duplicate)), reportRow(withVerdict(ledger.VerdictSandbox)),
 		reportRow(withVerdict(ledger.VerdictExpired)),
-		reportRow(withVerdict(ledger.InvalidTraffic+"bot")), reportRow(withVerdict(ledger.SelfServed)),
-		reportRow(func(r *report.Row) { r.Type = ledger.Click }),
-		reportRow(func(r *report.Row) { r.Type = ledger.Close }),
-		reportRow(func(r *report.Row) { r.Type = ledger.Skip }),
-		reportRow(func(r *report.Row) { r.Type = ledger.VideoComplete }),
-		reportRow(func(r *report.Row) { r.Type = ledger.Viewable }),
-		reportRow(func(r *report.Row) { r.Type, r.ConversionValue = ledger.Conversion, 7 }))
+		reportRow(withVerdict(ledger.InvalidTraffic+"bot")), reportRow(withVerdict(ledger.SelfServed)))
+	for _, k := range event.Kinds() {
+		insertRows(t, s, k.Name, reportRow(func(r *report.Row) {
+			r.Type, r.ConversionValue = ledger.EventType(k.Name), 7
+		}))
+	}
 	unchanged(t, s, func() {
 		for range 3 {
 			rows, err := s.Rollup.Aggregate(t.Context(), reportDay)
@@ -691,7 +687,7 @@ func reportsLate(t *testing.T, s Reports) {
 	late := reportRow(withVerdict(ledger.OverBudget), func(r *report.Row) { r.Format = "late" })
 	insertRows(t, s, "late", late)
 	got := stats(t, s, report.Query{Since: reportDay, Until: reportDay, Breakdown: report.ByFormat})
-	require.Equal(t, int64(2), got.Impressions)
+	require.Equal(t, int64(2), got.Impressions())
 	require.Equal(t, []string{"f0", "late"}, keysOf(got.Groups))
 	// A repeat of the late block after the next roll-up adds nothing.
 	unchanged(t, s, func() {
@@ -717,7 +713,7 @@ func reportsAuctions(t *testing.T, s Reports) {
 	require.Equal(t, int64(2), n)
 	// A token of events and one of auctions are independent.
 	insertRows(t, s, "a", reportRow())
-	require.Equal(t, int64(1), stats(t, s, report.Query{}).Impressions)
+	require.Equal(t, int64(1), stats(t, s, report.Query{}).Impressions())
 }
 
 func reportsNotices(t *testing.T, s Reports) {
@@ -741,7 +737,7 @@ func reportsNotices(t *testing.T, s Reports) {
 	n, err := s.Audit.Notices(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(3), n)
-	require.Zero(t, stats(t, s, report.Query{}).Impressions)
+	require.Zero(t, stats(t, s, report.Query{}).Impressions())
 }
 
 func reportsAsOf(t *testing.T, s Reports) {
@@ -761,7 +757,7 @@ func reportsOdd(t *testing.T, s Reports) {
 		r.HostApp, r.Format, r.Session, r.ExternalID = hostile, hostile, hostile, hostile
 	}))
 	got := stats(t, s, report.Query{Since: 0, Until: reportDay, Breakdown: report.ByHostApp})
-	require.Equal(t, int64(1), got.Impressions)
+	require.Equal(t, int64(1), got.Impressions())
 	require.Equal(t, int64(1), got.Rejected)
 	require.Equal(t, []string{hostile, ""}, keysOf(got.Groups))
 	require.Equal(t, []string{"1970-01-01", reportDay.String()}, keysOf(got.Daily))

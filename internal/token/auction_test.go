@@ -20,6 +20,7 @@ import (
 
 	"adnet/internal/cputime"
 	"adnet/internal/money"
+	"adnet/schemas/event"
 )
 
 var at = time.Date(2026, 3, 4, 5, 6, 7, 8_000_000, time.UTC)
@@ -233,8 +234,9 @@ func TestWhatTokensMayDo(t *testing.T) {
 		"explain": ForExplain,
 		"claim":   ForClaim,
 	}
-	for _, event := range []string{"impression", "viewable", "click", "close", "skip", "video_complete", "conversion"} {
-		acts["event "+event] = ForEvent(event)
+	for _, name := range []string{"impression", "viewable", "click", "close", "skip", "video_complete", "conversion"} {
+		kind, _ := event.TypeOf(name)
+		acts["event "+name] = ForEvent(kind)
 	}
 	may := map[Purpose][]string{
 		PurposeReport: {
@@ -255,7 +257,10 @@ func TestWhatTokensMayDo(t *testing.T) {
 			require.Equal(t, slices.Contains(may[p], act), allowed.has(p), "%s, purpose %d", act, p)
 		}
 	}
-	require.Zero(t, ForEvent("nothing"))
+	for _, unknown := range []event.Type{-1, 0, event.Type(event.Types)} {
+		require.Zero(t, ForEvent(unknown))
+		require.Zero(t, OfEvent(unknown))
+	}
 }
 
 // A click id tells when the ad was clicked; no other token does.
@@ -363,13 +368,14 @@ func TestKeysRotate(t *testing.T) {
 
 func TestLife(t *testing.T) {
 	l := testLife
-	for event, life := range map[string]time.Duration{
-		"impression": time.Hour, "click": 24 * time.Hour, "close": 24 * time.Hour, "skip": 24 * time.Hour,
-		"video_complete": 24 * time.Hour, "conversion": 720 * time.Hour,
+	for kind, life := range map[event.Type]time.Duration{
+		event.Type_IMPRESSION: time.Hour, event.Type_VIEWABLE: time.Hour, event.Type_CLICK: 24 * time.Hour,
+		event.Type_CLOSE: 24 * time.Hour, event.Type_SKIP: 24 * time.Hour, event.Type_VIDEO_COMPLETE: 24 * time.Hour,
+		event.Type_CONVERSION: 720 * time.Hour,
 	} {
-		require.False(t, l.Expired(event, at, at.Add(life)), event)
-		require.True(t, l.Expired(event, at, at.Add(life+1)), event)
-		require.False(t, l.Expired(event, at, at.Add(-time.Minute)), event)
+		require.False(t, l.Expired(kind, at, at.Add(life)), kind)
+		require.True(t, l.Expired(kind, at, at.Add(life+1)), kind)
+		require.False(t, l.Expired(kind, at, at.Add(-time.Minute)), kind)
 	}
 	require.NoError(t, l.Validate())
 	for _, bad := range []Life{{}, {1, 0, 2}, {3, 2, 4}, {1, 3, 2}} {
@@ -476,7 +482,7 @@ func BenchmarkVerify(b *testing.B) {
 	used := cputime.Start(b)
 	for i := 0; b.Loop(); i++ {
 		a, err := r.Verify(PurposeReport.Only(), tokens[i%len(tokens)], at)
-		if err != nil || life.Expired("impression", a.IssuedAt(), at) {
+		if err != nil || life.Expired(event.Type_IMPRESSION, a.IssuedAt(), at) {
 			b.Fatal(err)
 		}
 	}

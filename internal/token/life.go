@@ -3,6 +3,8 @@ package token
 import (
 	"errors"
 	"time"
+
+	"adnet/schemas/event"
 )
 
 // Life is the time for which an event counts: after the auction, a conversion after the click.
@@ -31,21 +33,17 @@ func (l Life) ConversionExpired(a *Auction, now time.Time) bool {
 // Longest returns the longest time from an auction to the last event of its ad.
 func (l Life) Longest() time.Duration { return l.Click + l.Conversion }
 
-// Of returns the life of an event type by its name in the protocol. Types other than impression and
-// conversion follow an impression by minutes and live as long as a click.
-func (l Life) Of(event string) time.Duration {
-	switch event {
-	case "impression", "viewable":
+// Of returns the life of an event type.
+func (l Life) Of(t event.Type) time.Duration {
+	switch t.Kind().Life {
+	case event.Type_IMPRESSION:
 		return l.Impression
-	case "conversion":
+	case event.Type_CONVERSION:
 		return l.Conversion
-	default:
-		return l.Click
 	}
+	return l.Click
 }
 
 // Expired reports whether an event at now is too late for an auction of issued. The last instant
 // still counts; an auction in the future, by another node's clock, is not late.
-func (l Life) Expired(event string, issued, now time.Time) bool {
-	return now.Sub(issued) > l.Of(event)
-}
+func (l Life) Expired(t event.Type, issued, now time.Time) bool { return now.Sub(issued) > l.Of(t) }

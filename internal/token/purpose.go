@@ -1,5 +1,7 @@
 package token
 
+import "adnet/schemas/event"
+
 // Purpose is the use for which a token is valid. Each link of an ad has its own token, so a link
 // that is passed on serves only its own purpose. A token of one purpose does not verify for
 // another.
@@ -49,21 +51,33 @@ const (
 	ForExplain    Purposes = 1<<PurposeReport | 1<<PurposeBid
 )
 
-// ForEvent returns the purposes whose tokens prove an event, by its name in the protocol. Ingress
-// signs the proof of a conversion. The set is empty for an unknown name.
-func ForEvent(event string) Purposes {
-	const reports Purposes = 1 << PurposeReport
-	switch event {
-	case "impression":
-		return reports | 1<<PurposeImpression
-	case "click":
-		return reports | 1<<PurposeClick
-	case "viewable":
-		return reports | 1<<PurposeViewable
-	case "close", "skip", "video_complete":
-		return reports | 1<<PurposePlayback
-	case "conversion":
-		return 1 << PurposeConverted
+// eventPurposes has the purpose of the table of event types, by type.
+var eventPurposes = func() (of [event.Types]Purpose) {
+	for _, k := range event.Kinds() {
+		for p, use := range purposeUses {
+			if use == k.Token+"/v1" {
+				of[k.Type] = Purpose(p)
+			}
+		}
+		if of[k.Type] == 0 {
+			panic("the table of event types names a token that does not exist: " + k.Token)
+		}
 	}
-	return 0
+	return of
+}()
+
+// OfEvent returns the purpose of the token in the link that records an event; 0 for an unknown type.
+func OfEvent(t event.Type) Purpose { return eventPurposes[t.Kind().Type] }
+
+// ForEvent returns the purposes whose tokens prove an event. Ingress signs the proof of an
+// advertiser's event. The set is empty for an unknown type.
+func ForEvent(t event.Type) Purposes {
+	k := t.Kind()
+	switch {
+	case k.Type == event.Type_TYPE_UNSPECIFIED:
+		return 0
+	case k.By == event.Advertiser:
+		return OfEvent(t).Only()
+	}
+	return 1<<PurposeReport | OfEvent(t).Only()
 }

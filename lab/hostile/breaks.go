@@ -22,7 +22,7 @@ func (c cure) noticed(breaches []string) bool {
 var breaks = map[string]cure{
 	"conversion": {breach: "conversions that the advertiser never reported", without: []product.Replacement{{
 		File: "ingress/track/post.go",
-		Old:  "return r.User != nil && r.User.ID == a.AdvertiserID, nil", New: "return true, nil",
+		Old:  "return r.User != nil && r.User.ID == auction.AdvertiserID, nil", New: "return true, nil",
 	}}},
 	"preview": {breach: "clicks of link previews", without: []product.Replacement{{
 		File: "ingress/track/traffic.go",

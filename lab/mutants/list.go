@@ -523,7 +523,7 @@ var mutants = []mutant{
 	{
 		name: "browser-own-ads", protects: "a browser key reports events of its account's pages only",
 		file: "ingress/track/post.go",
-		old:  "a == nil || !a.Browser || a.DeveloperID != r.Page.DeveloperID {", new: "a == nil {",
+		old:  "auction == nil || !auction.Browser ||\n		auction.DeveloperID != r.Page.DeveloperID {", new: "auction == nil {",
 		tests: []string{"./ingress/track"}, run: "BrowserKeysReport",
 	},
 	{
@@ -542,7 +542,7 @@ var mutants = []mutant{
 	{
 		name: "browser-unseen-once", protects: "a beacon that is repeated gives back once what the ad held",
 		file: "ingress/track/repeats.go",
-		old:  "	if !known {\n		t.release(placed)", new: "	{\n		t.release(placed)",
+		old:  "	if !known {\n		t.release(e)", new: "	{\n		t.release(e)",
 		tests: []string{"./ingress/track"}, run: "SeenAds",
 	},
 	{
@@ -591,8 +591,8 @@ var mutants = []mutant{
 	{
 		name: "viewable-alone", protects: "the link of a view proves no impression",
 		file:  "internal/token/purpose.go",
-		old:   "		return reports | 1<<PurposeImpression\n",
-		new:   "		return reports | 1<<PurposeImpression | 1<<PurposeViewable\n",
+		old:   "1<<PurposeReport | OfEvent(t).Only()\n",
+		new:   "1<<PurposeReport | OfEvent(t).Only() | 1<<PurposeViewable\n",
 		tests: []string{"./ingress/track"}, run: "TestViewable",
 	},
 	{
@@ -1237,21 +1237,20 @@ var mutants = []mutant{
 	},
 	{
 		name: "pixel-clicks", protects: "the pixel of an ad proves impressions only",
-		file:  "internal/token/purpose.go",
-		old:   "		return reports | 1<<PurposeClick\n",
-		new:   "		return reports | 1<<PurposeClick | 1<<PurposeImpression\n",
+		file: "schemas/event/types.go",
+		old:  "\"click\", Anyone, \"click\"", new: "\"click\", Anyone, \"impression\"",
 		tests: []string{"./internal/token"},
 	},
 	{
 		name: "conversion-anybody", protects: "a conversion needs the word of the campaign's owner",
 		file: "ingress/track/post.go",
-		old:  "r.User != nil && r.User.ID == a.AdvertiserID, nil", new: "true, nil",
+		old:  "r.User != nil && r.User.ID == auction.AdvertiserID, nil", new: "true, nil",
 		tests: []string{"./ingress/track"},
 	},
 	{
 		name: "conversion-foreign-key", protects: "a conversion key is good for its owner's campaigns only",
 		file: "ingress/track/post.go",
-		old:  "	case r.Key.OwnerID != a.AdvertiserID:\n", new: "	case false:\n",
+		old:  "	case r.Key.OwnerID != auction.AdvertiserID:\n", new: "	case false:\n",
 		tests: []string{"./ingress/track"},
 	},
 	{
@@ -2141,8 +2140,8 @@ var mutants = []mutant{
 	{
 		name: "unproven-words", protects: "a stranger's words are none of ours",
 		file:  "ingress/track/event.go",
-		old:   "Format: traffic.Format(c.format), IntegrationMethod: traffic.Method(c.method)",
-		new:   "Format: c.format, IntegrationMethod: c.method",
+		old:   "Format: traffic.Format(report.format), IntegrationMethod: traffic.Method(report.method)",
+		new:   "Format: report.format, IntegrationMethod: report.method",
 		tests: []string{"./ingress/track"}, run: "UnverifiedEventsAreNotStored",
 	},
 	{
@@ -2225,7 +2224,7 @@ var mutants = []mutant{
 	{
 		name: "deduped-forms", protects: "a repeat is called one whatever form came first",
 		file: "ingress/track/beacon.go",
-		old:  "		t.noted(c.Request.Context(), placed)\n", new: "		_ = placed\n",
+		old:  "		t.noted(c.Request.Context(), e)\n", new: "		_ = e\n",
 		tests: []string{"./ingress/track"}, run: "EveryForm",
 	},
 	{
@@ -2317,9 +2316,8 @@ var mutants = []mutant{
 	},
 	{
 		name: "view-charged", protects: "the view is what is charged, not its impression",
-		file:  "internal/ledger/decide.go",
-		old:   "model == campaign.VCPM && e.Type == Viewable && e.Proof",
-		new:   "model == campaign.VCPM && e.Type == Impression && e.Proof",
+		file: "schemas/event/types.go",
+		old:  "\"viewable\", BillingModel_VCPM", new: "\"viewable\", unbilled",
 		tests: []string{"./internal/ledger"}, run: "VerdictsOfOneRecord",
 	},
 	{
