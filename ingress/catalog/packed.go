@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,59 +28,76 @@ func packAll(list []campaign.Campaign) (packedBytes packed, ends []int) {
 	return packed(all), ends
 }
 
+// served has the fields that nodes store in the order of their storage: what is read alone comes
+// first.
+var served = func() []campaign.Field {
+	first := []string{"config_version", "frequency_cap"}
+	var fields []campaign.Field
+	for _, name := range first {
+		fields = append(fields, *campaign.FieldNamed(name))
+	}
+	for _, f := range campaign.Table {
+		if f.Served && !slices.Contains(first, f.Name) {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}()
+
 // pack appends c without its id, which is the key in the campaign table.
 func pack(to []byte, c *campaign.Campaign) []byte {
-	to = binary.AppendVarint(to, c.ConfigVersion)
-	to = binary.AppendVarint(to, int64(c.FrequencyCap))
-	to = append(to, c.AdvertiserID[:]...)
-	to = appendFlag(to, c.CreditFunded)
-	to = appendFlag(to, c.ClickID == campaign.ClickIDOff)
-	to = append(to, flagsOf(c))
-	to = binary.AppendVarint(to, int64(c.BidAmount))
-	to = binary.AppendVarint(to, int64(c.SkippableAfterSec))
-	to = binary.AppendVarint(to, int64(second(c.StartAt)))
-	to = binary.AppendVarint(to, int64(second(c.EndAt)))
-	for _, s := range [...]string{
-		string(c.Status), string(c.Format), string(c.BillingModel), string(c.Pacing),
-		c.Headline, c.Subtext, c.MediaURL, c.PosterURL, c.LogoURL, c.CTALabel, c.CTAURL,
-	} {
-		to = appendString(to, s)
+	for i := range served {
+		to = appendValue(to, &served[i].Spec, served[i].At(c))
 	}
-	to = appendList(appendList(to, c.Deals), c.Categories)
-	to = appendList(appendList(appendList(to, c.ExcludeContexts), c.SensitiveContexts), c.Trades)
+	to = appendFlag(to, c.PagesOnly)
 	to = binary.AppendVarint(to, int64(len(c.PolicyViolations)))
 	for _, v := range c.PolicyViolations {
 		to = appendString(appendString(appendString(to, v.Rule), v.Field), v.Message)
 		to = appendFlag(to, v.Holds)
 	}
-	if v := c.Approved; v != nil {
-		for _, s := range [...]string{
-			string(v.Format), v.Headline, v.Subtext, v.CTALabel, v.CTAURL, v.MediaURL, v.PosterURL, v.LogoURL,
-		} {
-			to = appendString(to, s)
+	if to = appendFlag(to, c.Approved != nil); c.Approved != nil {
+		for i := range campaign.CreativeTable {
+			f := &campaign.CreativeTable[i]
+			to = appendValue(to, &f.Spec, f.At(c.Approved))
 		}
 	}
 	return to
 }
 
-// The flags of [flagsOf].
-const (
-	flagOnView = 1 << iota
-	flagPagesOnly
-	flagApproved // an approved version follows
-)
+// appendValue appends the value at at, the result of [campaign.Row.At].
+func appendValue(to []byte, f *campaign.Spec, at any) []byte {
+	switch at := at.(type) {
+	case *string:
+		if f.Kind == campaign.Choice {
+			return appendChoice(to, f.Values, *at)
+		}
+		return appendString(to, *at)
+	case *[]string:
+		return appendList(to, *at)
+	case *int64:
+		return binary.AppendVarint(to, *at)
+	case *int:
+		return binary.AppendVarint(to, int64(*at))
+	case *money.Micros:
+		return binary.AppendVarint(to, int64(*at))
+	case *bool:
+		return appendFlag(to, *at)
+	case **time.Time:
+		return binary.AppendVarint(to, int64(second(*at)))
+	case *uuid.UUID:
+		return append(to, at[:]...)
+	}
+	panic("catalog: field " + f.Name + " has a type that is not stored")
+}
 
-func flagsOf(c *campaign.Campaign) (flags byte) {
-	if c.BillingEvent == campaign.OnView {
-		flags |= flagOnView
+// appendChoice appends the place of value among values in one byte, or 0 and a value of a newer
+// build.
+func appendChoice(to []byte, values []string, value string) []byte {
+	i := slices.Index(values, value) + 1
+	if to = append(to, byte(i)); i == 0 {
+		return appendString(to, value)
 	}
-	if c.PagesOnly {
-		flags |= flagPagesOnly
-	}
-	if c.Approved != nil {
-		flags |= flagApproved
-	}
-	return flags
+	return to
 }
 
 func appendFlag(to []byte, flag bool) []byte {
@@ -117,28 +135,11 @@ func (p packed) frequencyCap() int {
 // campaign decodes the packed campaign.
 func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	u := unpacker(p)
-	c := &campaign.Campaign{ID: id, ConfigVersion: u.number(), FrequencyCap: int(u.number())}
-	copy(c.AdvertiserID[:], u.take(len(c.AdvertiserID)))
-	c.CreditFunded = u.flag()
-	if c.ClickID = campaign.ClickIDOn; u.flag() {
-		c.ClickID = campaign.ClickIDOff
+	c := &campaign.Campaign{ID: id}
+	for i := range served {
+		u.value(&served[i].Spec, served[i].At(c))
 	}
-	flags := u.take(1)[0]
-	if c.BillingEvent = campaign.OnImpression; flags&flagOnView != 0 {
-		c.BillingEvent = campaign.OnView
-	}
-	c.PagesOnly = flags&flagPagesOnly != 0
-	c.BidAmount, c.SkippableAfterSec = money.Micros(u.number()), int(u.number())
-	c.StartAt, c.EndAt = u.date(), u.date()
-	c.Status, c.Format = campaign.Status(u.string()), campaign.Format(u.string())
-	c.BillingModel, c.Pacing = campaign.BillingModel(u.string()), campaign.Pacing(u.string())
-	for _, s := range [...]*string{
-		&c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL,
-	} {
-		*s = u.string()
-	}
-	c.Deals, c.Categories = u.list(), u.list()
-	c.ExcludeContexts, c.SensitiveContexts, c.Trades = u.list(), u.list(), u.list()
+	c.PagesOnly = u.flag()
 	if n := u.number(); n > 0 {
 		c.PolicyViolations = make([]campaign.Violation, n)
 		for i := range c.PolicyViolations {
@@ -147,10 +148,11 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 			}
 		}
 	}
-	if flags&flagApproved != 0 {
-		c.Approved = &campaign.Creative{
-			Format: campaign.Format(u.string()), Headline: u.string(), Subtext: u.string(), CTALabel: u.string(),
-			CTAURL: u.string(), MediaURL: u.string(), PosterURL: u.string(), LogoURL: u.string(),
+	if u.flag() {
+		c.Approved = new(campaign.Creative)
+		for i := range campaign.CreativeTable {
+			f := &campaign.CreativeTable[i]
+			u.value(&f.Spec, f.At(c.Approved))
 		}
 	}
 	return c
@@ -163,6 +165,40 @@ func (u *unpacker) take(n int) string {
 	s := (*u)[:n]
 	*u = (*u)[n:]
 	return string(s)
+}
+
+// value reads a value of [appendValue] into at.
+func (u *unpacker) value(f *campaign.Spec, at any) {
+	switch at := at.(type) {
+	case *string:
+		if f.Kind == campaign.Choice {
+			*at = u.choice(f.Values)
+		} else {
+			*at = u.string()
+		}
+	case *[]string:
+		*at = u.list()
+	case *int64:
+		*at = u.number()
+	case *int:
+		*at = int(u.number())
+	case *money.Micros:
+		*at = money.Micros(u.number())
+	case *bool:
+		*at = u.flag()
+	case **time.Time:
+		*at = u.date()
+	case *uuid.UUID:
+		copy(at[:], u.take(len(at)))
+	}
+}
+
+// choice reads a value of [appendChoice].
+func (u *unpacker) choice(values []string) string {
+	if i := u.take(1)[0]; i > 0 {
+		return values[i-1]
+	}
+	return u.string()
 }
 
 // number reads a varint.

@@ -41,7 +41,8 @@ var campaignCases = []testCase{
 		u := AddUser(t, s)
 		at := time.Date(2026, 2, 3, 4, 5, 6, 123456789, time.FixedZone("x", 7200))
 		created, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: campaign.Campaign{
-			ID: newID(t), AdvertiserID: u.ID, Status: campaign.Active, Format: campaign.Native,
+			ID: newID(t), AdvertiserID: u.ID, Status: campaign.Active,
+			Creative:     campaign.Creative{Format: campaign.Native},
 			BillingModel: campaign.CPM, CreatedAt: at,
 		}})
 		require.NoError(t, err)

@@ -108,13 +108,17 @@ func NewCampaign(t *testing.T, advertiser uuid.UUID) campaign.Campaign {
 	starts, ends := time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC), time.Date(2027, 5, 1, 8, 0, 1, 0, time.UTC)
 	return campaign.Campaign{
 		ID: newID(t), AdvertiserID: advertiser, Name: "Spring", Status: campaign.InReview,
-		Format: campaign.Video, Headline: "Ship faster", Subtext: "Every build, cached",
-		MediaURL:  "https://cdn.example.com/a.mp4",
-		PosterURL: "https://cdn.example.com/a.jpg", LogoURL: "https://cdn.example.com/logo.png",
+		Creative: campaign.Creative{
+			Format: campaign.Video, Headline: "Ship faster", Subtext: "Every build, cached",
+			MediaURL:  "https://cdn.example.com/a.mp4",
+			PosterURL: "https://cdn.example.com/a.jpg",
+			LogoURL:   "https://cdn.example.com/logo.png", CTALabel: "Try it",
+			CTAURL: "https://example.com/try",
+		},
 		Deals: []string{"Deal-1", "x"}, Categories: []string{"IAB19"}, ExcludeContexts: []string{"disasters"},
-		SensitiveContexts: []string{"health", "debt"}, Trades: []string{"credit"}, CTALabel: "Try it",
-		CTAURL: "https://example.com/try", SkippableAfterSec: 5,
-		BillingModel: campaign.CPC, BillingEvent: campaign.OnImpression, BidAmount: 1_250_000,
+		SensitiveContexts: []string{"health", "debt"}, Trades: []string{"credit"},
+		SkippableAfterSec: 5,
+		BillingModel:      campaign.CPC, BillingEvent: campaign.OnImpression, BidAmount: 1_250_000,
 		DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
 		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA,
 		Pursuit: campaign.Pursuit{GoalStatus: campaign.GoalOff, GoalMultiplier: money.USD}, Pacing: campaign.PacingASAP,
