@@ -12,11 +12,20 @@ import (
 	"adnet/internal/errs"
 )
 
-// digest returns a digest of the texts and links of v.
+// firstReviewed has the texts and links of the first reviews, which are digested even if empty.
+var firstReviewed = strings.Fields("headline subtext cta_label cta_url media_url poster_url logo_url")
+
+// digest returns a digest of the texts and links of v. A field that is newer than stored reviews is
+// digested only if it has a value, so that they stay valid.
 func (v Creative) digest() string {
 	var values []string
 	for _, p := range append(v.parts(Text), v.parts(Link)...) {
-		values = append(values, p.value)
+		switch {
+		case slices.Contains(firstReviewed, p.field):
+			values = append(values, p.value)
+		case p.value != "":
+			values = append(values, p.field+":"+p.value)
+		}
 	}
 	return digestOf(values...)
 }

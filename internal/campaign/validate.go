@@ -227,8 +227,10 @@ func (s *Spec) setString(dst, src *string) {
 		setText(dst, src)
 	case s.Kind == Link:
 		setLink(dst, src)
-	case src != nil:
+	case src != nil && s.Kind == Line:
 		*dst = traffic.ConversionName(*src)
+	case src != nil:
+		*dst = *src
 	}
 }
 
