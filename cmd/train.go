@@ -186,8 +186,8 @@ func demoWorld() (world train.World, err error) {
 		owner, _, _ := strings.Cut(*f.Name, "-")
 		k := campaign.Campaign{
 			ID: uuid.NewSHA1(uuid.Nil, []byte(*f.Name)), AdvertiserID: uuid.NewSHA1(uuid.Nil, []byte(owner)),
-			Format: campaign.Native, BillingModel: campaign.CPM,
-			Headline: *f.Headline, Subtext: *f.Subtext,
+			Creative:     campaign.Creative{Format: campaign.Native, Headline: *f.Headline, Subtext: *f.Subtext},
+			BillingModel: campaign.CPM,
 			Targeting: campaign.Targeting{
 				Mode: campaign.Broad, IntentTokens: f.IntentTokens, Keywords: f.Keywords, Languages: f.Languages,
 			},

@@ -207,7 +207,8 @@ func (w *world) user(parent uuid.UUID) account.User {
 func (w *world) campaign(owner uuid.UUID, change func(*campaign.Campaign)) campaign.Campaign {
 	w.Helper()
 	c := campaign.Campaign{
-		ID: uuid.New(), AdvertiserID: owner, Name: "n", Status: campaign.Active, Format: campaign.Native,
+		ID: uuid.New(), AdvertiserID: owner, Name: "n", Status: campaign.Active,
+		Creative:     campaign.Creative{Format: campaign.Native},
 		BillingModel: campaign.CPM, BidAmount: money.USD, DailyBudget: money.USD, TotalBudget: 100 * money.USD,
 		Goal: campaign.GoalManual,
 	}

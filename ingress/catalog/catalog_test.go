@@ -161,9 +161,10 @@ func soon(t *testing.T, condition func() bool) {
 
 func make1(n byte, version int64, status campaign.Status) campaign.Campaign {
 	return campaign.Campaign{
-		ID: uuid.UUID{15: n}, AdvertiserID: uuid.UUID{0: n}, Status: status, Format: campaign.Native,
+		ID: uuid.UUID{15: n}, AdvertiserID: uuid.UUID{0: n}, Status: status,
+		Creative:     campaign.Creative{Format: campaign.Native, CTAURL: "https://shop.example/x"},
 		BillingModel: campaign.CPC,
-		BidAmount:    2 * money.USD, CTAURL: "https://shop.example/x", ConfigVersion: version,
+		BidAmount:    2 * money.USD, ConfigVersion: version,
 		Targeting: campaign.Targeting{Languages: []string{"de"}},
 	}
 }

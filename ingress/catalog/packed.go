@@ -2,7 +2,10 @@ package catalog
 
 import (
 	"encoding/binary"
+	"reflect"
+	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/google/uuid"
 
@@ -27,59 +30,126 @@ func packAll(list []campaign.Campaign) (packedBytes packed, ends []int) {
 	return packed(all), ends
 }
 
+// slot is a stored field, resolved at start: a call and a type switch for each value would slow down
+// every ad (benchmark row ad_request_100k).
+type slot struct {
+	offset uintptr // of the value in its struct
+	form   form
+	values []string // of a choice
+}
+
+// form is the stored form of a value.
+type form uint8
+
+const (
+	formText form = iota
+	formChoice
+	formList
+	formNumber // int64 and amounts
+	formInt
+	formFlag
+	formDate
+	formID
+)
+
+// served has the fields that nodes store in the order of their storage: what is read alone comes
+// first. creative has those of the approved version.
+var (
+	served = slotsOf(func() []campaign.Field {
+		first := []string{"config_version", "frequency_cap"}
+		fields := []campaign.Field{*campaign.FieldNamed(first[0]), *campaign.FieldNamed(first[1])}
+		for _, f := range campaign.Table {
+			if f.Served && !slices.Contains(first, f.Name) {
+				fields = append(fields, f)
+			}
+		}
+		return fields
+	}())
+	creative = slotsOf(campaign.CreativeTable)
+)
+
+func slotsOf[T any](rows []campaign.Row[T]) (slots []slot) {
+	of := new(T)
+	for i := range rows {
+		at := rows[i].At(of)
+		offset := uintptr(reflect.ValueOf(at).UnsafePointer()) - uintptr(unsafe.Pointer(of))
+		slots = append(slots, slot{offset, formOf(&rows[i].Spec, at), rows[i].Values})
+	}
+	return slots
+}
+
+func formOf(f *campaign.Spec, at any) form {
+	switch at.(type) {
+	case *string:
+		if f.Kind == campaign.Choice {
+			return formChoice
+		}
+		return formText
+	case *[]string:
+		return formList
+	case *int64, *money.Micros:
+		return formNumber
+	case *int:
+		return formInt
+	case *bool:
+		return formFlag
+	case **time.Time:
+		return formDate
+	case *uuid.UUID:
+		return formID
+	}
+	panic("catalog: the field " + f.Name + " has a type that nodes do not store")
+}
+
 // pack appends c without its id, which is the key in the campaign table.
 func pack(to []byte, c *campaign.Campaign) []byte {
-	to = binary.AppendVarint(to, c.ConfigVersion)
-	to = binary.AppendVarint(to, int64(c.FrequencyCap))
-	to = append(to, c.AdvertiserID[:]...)
-	to = appendFlag(to, c.CreditFunded)
-	to = appendFlag(to, c.ClickID == campaign.ClickIDOff)
-	to = append(to, flagsOf(c))
-	to = binary.AppendVarint(to, int64(c.BidAmount))
-	to = binary.AppendVarint(to, int64(c.SkippableAfterSec))
-	to = binary.AppendVarint(to, int64(second(c.StartAt)))
-	to = binary.AppendVarint(to, int64(second(c.EndAt)))
-	for _, s := range [...]string{
-		string(c.Status), string(c.Format), string(c.BillingModel), string(c.Pacing),
-		c.Headline, c.Subtext, c.MediaURL, c.PosterURL, c.LogoURL, c.CTALabel, c.CTAURL,
-	} {
-		to = appendString(to, s)
-	}
-	to = appendList(appendList(to, c.Deals), c.Categories)
-	to = appendList(appendList(appendList(to, c.ExcludeContexts), c.SensitiveContexts), c.Trades)
+	to = appendFields(to, served, unsafe.Pointer(c))
+	to = appendFlag(to, c.PagesOnly)
 	to = binary.AppendVarint(to, int64(len(c.PolicyViolations)))
 	for _, v := range c.PolicyViolations {
 		to = appendString(appendString(appendString(to, v.Rule), v.Field), v.Message)
 		to = appendFlag(to, v.Holds)
 	}
-	if v := c.Approved; v != nil {
-		for _, s := range [...]string{
-			string(v.Format), v.Headline, v.Subtext, v.CTALabel, v.CTAURL, v.MediaURL, v.PosterURL, v.LogoURL,
-		} {
-			to = appendString(to, s)
+	if to = appendFlag(to, c.Approved != nil); c.Approved != nil {
+		to = appendFields(to, creative, unsafe.Pointer(c.Approved))
+	}
+	return to
+}
+
+// appendFields appends the fields of the struct at of.
+func appendFields(to []byte, slots []slot, of unsafe.Pointer) []byte {
+	for i := range slots {
+		at := unsafe.Add(of, slots[i].offset)
+		switch slots[i].form {
+		case formText:
+			to = appendString(to, *(*string)(at))
+		case formChoice:
+			to = appendChoice(to, slots[i].values, *(*string)(at))
+		case formList:
+			to = appendList(to, *(*[]string)(at))
+		case formNumber:
+			to = binary.AppendVarint(to, *(*int64)(at))
+		case formInt:
+			to = binary.AppendVarint(to, int64(*(*int)(at)))
+		case formFlag:
+			to = appendFlag(to, *(*bool)(at))
+		case formDate:
+			to = binary.AppendVarint(to, int64(second(*(**time.Time)(at))))
+		case formID:
+			to = append(to, (*uuid.UUID)(at)[:]...)
 		}
 	}
 	return to
 }
 
-// The flags of [flagsOf].
-const (
-	flagOnView = 1 << iota
-	flagPagesOnly
-	flagApproved // an approved version follows
-)
-
-func flagsOf(c *campaign.Campaign) (flags byte) {
-	if c.BillingEvent == campaign.OnView {
-		flags |= flagOnView
+// appendChoice appends the place of value among values in one byte, or 0 and a value of a newer
+// build.
+func appendChoice(to []byte, values []string, value string) []byte {
+	i := slices.Index(values, value) + 1
+	if to = append(to, byte(i)); i == 0 {
+		return appendString(to, value)
 	}
-	if c.PagesOnly {
-		flags |= flagPagesOnly
-	}
-	if c.Approved != nil {
-		flags |= flagApproved
-	}
-	return flags
+	return to
 }
 
 func appendFlag(to []byte, flag bool) []byte {
@@ -117,28 +187,9 @@ func (p packed) frequencyCap() int {
 // campaign decodes the packed campaign.
 func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 	u := unpacker(p)
-	c := &campaign.Campaign{ID: id, ConfigVersion: u.number(), FrequencyCap: int(u.number())}
-	copy(c.AdvertiserID[:], u.take(len(c.AdvertiserID)))
-	c.CreditFunded = u.flag()
-	if c.ClickID = campaign.ClickIDOn; u.flag() {
-		c.ClickID = campaign.ClickIDOff
-	}
-	flags := u.take(1)[0]
-	if c.BillingEvent = campaign.OnImpression; flags&flagOnView != 0 {
-		c.BillingEvent = campaign.OnView
-	}
-	c.PagesOnly = flags&flagPagesOnly != 0
-	c.BidAmount, c.SkippableAfterSec = money.Micros(u.number()), int(u.number())
-	c.StartAt, c.EndAt = u.date(), u.date()
-	c.Status, c.Format = campaign.Status(u.string()), campaign.Format(u.string())
-	c.BillingModel, c.Pacing = campaign.BillingModel(u.string()), campaign.Pacing(u.string())
-	for _, s := range [...]*string{
-		&c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL,
-	} {
-		*s = u.string()
-	}
-	c.Deals, c.Categories = u.list(), u.list()
-	c.ExcludeContexts, c.SensitiveContexts, c.Trades = u.list(), u.list(), u.list()
+	c := &campaign.Campaign{ID: id}
+	u.fields(served, unsafe.Pointer(c))
+	c.PagesOnly = u.flag()
 	if n := u.number(); n > 0 {
 		c.PolicyViolations = make([]campaign.Violation, n)
 		for i := range c.PolicyViolations {
@@ -147,11 +198,9 @@ func (p packed) campaign(id uuid.UUID) *campaign.Campaign {
 			}
 		}
 	}
-	if flags&flagApproved != 0 {
-		c.Approved = &campaign.Creative{
-			Format: campaign.Format(u.string()), Headline: u.string(), Subtext: u.string(), CTALabel: u.string(),
-			CTAURL: u.string(), MediaURL: u.string(), PosterURL: u.string(), LogoURL: u.string(),
-		}
+	if u.flag() {
+		c.Approved = new(campaign.Creative)
+		u.fields(creative, unsafe.Pointer(c.Approved))
 	}
 	return c
 }
@@ -163,6 +212,39 @@ func (u *unpacker) take(n int) string {
 	s := (*u)[:n]
 	*u = (*u)[n:]
 	return string(s)
+}
+
+// fields reads the fields of [appendFields] into the struct at of.
+func (u *unpacker) fields(slots []slot, of unsafe.Pointer) {
+	for i := range slots {
+		at := unsafe.Add(of, slots[i].offset)
+		switch slots[i].form {
+		case formText:
+			*(*string)(at) = u.string()
+		case formChoice:
+			*(*string)(at) = u.choice(slots[i].values)
+		case formList:
+			*(*[]string)(at) = u.list()
+		case formNumber:
+			*(*int64)(at) = u.number()
+		case formInt:
+			*(*int)(at) = int(u.number())
+		case formFlag:
+			*(*bool)(at) = u.flag()
+		case formDate:
+			*(**time.Time)(at) = u.date()
+		case formID:
+			copy((*uuid.UUID)(at)[:], u.take(len(uuid.UUID{})))
+		}
+	}
+}
+
+// choice reads a value of [appendChoice].
+func (u *unpacker) choice(values []string) string {
+	if i := u.take(1)[0]; i > 0 {
+		return values[i-1]
+	}
+	return u.string()
 }
 
 // number reads a varint.

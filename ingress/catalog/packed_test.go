@@ -38,11 +38,14 @@ func drawKept(t *rapid.T) campaign.Campaign {
 	text := func(label string) string { return rapid.String().Draw(t, label) }
 	c := campaign.Campaign{
 		ID: drawID(t, "id"), AdvertiserID: drawID(t, "advertiser"), ConfigVersion: rapid.Int64().Draw(t, "version"),
-		Status: campaign.Status(text("status")), Format: campaign.Format(text("format")),
+		Status: campaign.Status(text("status")), Creative: campaign.Creative{
+			Format: campaign.Format(text("format")), Headline: text("headline"),
+			Subtext: text("subtext"), MediaURL: text("media"), PosterURL: text("poster"),
+			LogoURL: text("logo"), CTALabel: text("label"), CTAURL: text("cta"),
+		},
 		BillingModel: campaign.BillingModel(text("billing")),
-		Pacing:       campaign.Pacing(text("pacing")), Headline: text("headline"), Subtext: text("subtext"),
-		MediaURL:  text("media"),
-		PosterURL: text("poster"), LogoURL: text("logo"), CTALabel: text("label"), CTAURL: text("cta"),
+		Pacing:       campaign.Pacing(text("pacing")),
+
 		SkippableAfterSec: rapid.Int().Draw(t, "skip"), BidAmount: money.Micros(rapid.Int64().Draw(t, "bid")),
 		CreditFunded: rapid.Bool().Draw(t, "funded"), FrequencyCap: rapid.Int().Draw(t, "cap"),
 		Deals: drawList(t, "deals"), Categories: drawList(t, "categories"),
@@ -188,8 +191,8 @@ func TestPackedCampaignIsSmall(t *testing.T) {
 // A campaign that was asked for is not decoded again, and never shown as it was before.
 func TestRecentCampaignIsCurrent(t *testing.T) {
 	table := newCampaignTable()
-	k := campaign.Campaign{ID: uuid.New(), ConfigVersion: 1, Headline: "before"}
-	other := campaign.Campaign{ID: k.ID, ConfigVersion: 1, Headline: "another"}
+	k := campaign.Campaign{ID: uuid.New(), ConfigVersion: 1, Creative: campaign.Creative{Headline: "before"}}
+	other := campaign.Campaign{ID: k.ID, ConfigVersion: 1, Creative: campaign.Creative{Headline: "another"}}
 	other.ID[0] ^= 1 // takes the same place
 	table.put([]campaign.Campaign{k, other})
 	first, _ := table.creative(k.ID)

@@ -12,18 +12,29 @@ import (
 func Sandbox() []campaign.Campaign {
 	pool := []campaign.Campaign{
 		{
-			Headline: "Your ad would be here", Subtext: "This is a test ad: the integration works.",
-			CTALabel: "Read the docs",
+			Creative: campaign.Creative{
+				Headline: "Your ad would be here",
+				Subtext:  "This is a test ad: the integration works.", CTALabel: "Read the docs",
+			},
 		},
 		{
-			Headline: "Sandbox: hello from adnet", Subtext: "Beacons and clicks of this ad are recorded as sandbox.",
-			CTALabel: "See how",
+			Creative: campaign.Creative{
+				Headline: "Sandbox: hello from adnet",
+				Subtext:  "Beacons and clicks of this ad are recorded as sandbox.",
+				CTALabel: "See how",
+			},
 		},
 		{
-			Headline: "A test creative, at no cost", Subtext: "No advertiser pays and no Credit is minted.",
-			CTALabel: "Learn more",
+			Creative: campaign.Creative{
+				Headline: "A test creative, at no cost",
+				Subtext:  "No advertiser pays and no Credit is minted.", CTALabel: "Learn more",
+			},
 		},
-		{Headline: "It works", Subtext: "Swap the sandbox key for a live one to earn Credits.", CTALabel: "Get a key"},
+		{Creative: campaign.Creative{
+			Headline: "It works",
+			Subtext:  "Swap the sandbox key for a live one to earn Credits.",
+			CTALabel: "Get a key",
+		}},
 	}
 	for i := range pool {
 		c := &pool[i]

@@ -106,7 +106,9 @@ func (w *world) campaign(
 ) *campaign.Campaign {
 	t.Helper()
 	k := campaign.Campaign{
-		ID: id, AdvertiserID: w.users[owner].ID, Format: campaign.Image, Headline: "h", CTAURL: "https://shop.example/",
+		ID: id, AdvertiserID: w.users[owner].ID, Creative: campaign.Creative{
+			Format: campaign.Image, Headline: "h", CTAURL: "https://shop.example/",
+		},
 		BillingModel: campaign.CPM, BidAmount: 5 * money.USD, DailyBudget: 50 * money.USD,
 		TotalBudget: 1000 * money.USD,
 	}

@@ -176,7 +176,7 @@ func TestNamesAreJudgedWithTheTexts(t *testing.T) {
 	sold, err := w.Store.Campaigns.CreateCampaign(
 		t.Context(),
 		campaign.NewCampaign{Campaign: campaign.Campaign{
-			ID: uuid.New(), AdvertiserID: seat.ID, Status: campaign.Active, Headline: rest,
+			ID: uuid.New(), AdvertiserID: seat.ID, Status: campaign.Active, Creative: campaign.Creative{Headline: rest},
 		}},
 	)
 	require.NoError(t, err)

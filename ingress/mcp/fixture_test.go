@@ -124,9 +124,12 @@ func (f *fixture) mount(selling offer.Deps, creatives track.Creatives, unsigned 
 // generic matches every context.
 func generic() campaign.Campaign {
 	return campaign.Campaign{
-		ID: campaignID, AdvertiserID: advertiserID, Format: campaign.Native, Headline: "Chess lessons",
-		Subtext:  "For curious beginners",
-		CTALabel: "Start", MediaURL: "https://shop.example/i.png", CTAURL: "https://shop.example/landing?a=1&b=2",
+		ID: campaignID, AdvertiserID: advertiserID, Creative: campaign.Creative{
+			Format: campaign.Native, Headline: "Chess lessons",
+			Subtext: "For curious beginners", CTALabel: "Start",
+			MediaURL: "https://shop.example/i.png",
+			CTAURL:   "https://shop.example/landing?a=1&b=2",
+		},
 		SkippableAfterSec: campaign.DefaultSkipSec, BillingModel: campaign.CPM, BidAmount: 5 * money.USD,
 	}
 }

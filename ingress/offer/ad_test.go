@@ -110,7 +110,10 @@ func auctionID(a Answer) string { return string(a.AppendAuctionID(nil)) }
 func TestReusedAnswerIsCleared(t *testing.T) {
 	id := uuid.UUID{15: 1}
 	shelf := &single{
-		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
+		creative: campaign.Campaign{
+			ID: id, Creative: campaign.Creative{Format: campaign.Native}, BillingModel: campaign.CPM,
+			BidAmount: money.USD,
+		},
 		snapshot: target.Build(
 			ranker.Version2(),
 			[]auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}},

@@ -88,7 +88,10 @@ func priced(rng *rand.Rand, n byte) campaign.Campaign {
 	k := campaign.Campaign{
 		ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: n}, AdvertiserID: uuid.UUID{0: 0xad, 6: 0x80, 8: 0x80, 15: n},
 		Status: campaign.Active,
-		Format: campaign.Native, Headline: fmt.Sprint("Campaign ", n), CTAURL: "https://shop.example/",
+		Creative: campaign.Creative{
+			Format: campaign.Native, Headline: fmt.Sprint("Campaign ", n),
+			CTAURL: "https://shop.example/",
+		},
 		BillingModel: []campaign.BillingModel{campaign.CPM, campaign.CPC, campaign.CPA, campaign.CPM}[n%4],
 	}
 	if n%4 == 3 {

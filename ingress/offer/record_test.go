@@ -44,7 +44,9 @@ func TestWhatIsRecordedForLearning(t *testing.T) {
 		"november oscar papa quebec " +
 		"romeo sierra tango uniform victor willow yonder yankee zulu amber bronze copper diamond emerald feldspar " +
 		"garnet")
-	k := campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD}
+	k := campaign.Campaign{
+		ID: id, Creative: campaign.Creative{Format: campaign.Native}, BillingModel: campaign.CPM, BidAmount: money.USD,
+	}
 	shelf := &recorder{single: single{creative: k, snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
 		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes",
 		Suits:     auction.Suits{Allowed: subject.SetOf(subject.Health)},
@@ -107,7 +109,10 @@ func (s *slow) Produce(_ string, key, value []byte, done func(error)) {
 func TestProducerOwnsRecords(t *testing.T) {
 	id := uuid.UUID{15: 1}
 	shelf := &slow{single: single{
-		creative: campaign.Campaign{ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD},
+		creative: campaign.Campaign{
+			ID: id, Creative: campaign.Creative{Format: campaign.Native}, BillingModel: campaign.CPM,
+			BidAmount: money.USD,
+		},
 		snapshot: target.Build(
 			ranker.Version2(),
 			[]auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}},
@@ -150,7 +155,9 @@ func TestTheVersionThatDecidedIsRecorded(t *testing.T) {
 	trial := &trials{}
 	shelf := &recorder{single: single{
 		creative: campaign.Campaign{
-			ID: uuid.UUID{15: 1}, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD,
+			ID:           uuid.UUID{15: 1},
+			Creative:     campaign.Creative{Format: campaign.Native},
+			BillingModel: campaign.CPM, BidAmount: money.USD,
 		},
 		snapshot: target.Build(ranker.Version2(), campaigns),
 	}}

@@ -77,8 +77,9 @@ func newConversations(t *testing.T, cfg Config, deps Deps) *conversations {
 		caller: httpapi.Caller{KeyID: uuid.New(), OwnerID: uuid.New(), DeveloperID: uuid.New()},
 		shelf: &recorder{single: single{
 			creative: campaign.Campaign{
-				ID: id, Format: campaign.Native, BillingModel: campaign.CPM, BidAmount: money.USD,
-				CTAURL: "https://rope.example/",
+				ID:           id,
+				Creative:     campaign.Creative{Format: campaign.Native, CTAURL: "https://rope.example/"},
+				BillingModel: campaign.CPM, BidAmount: money.USD,
 			},
 			snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
 				ID: auction.ID(id), Bid: money.USD, Headline: "rope diabetes weather",

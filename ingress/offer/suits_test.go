@@ -65,8 +65,10 @@ func TestACampaignSuitsItsConversation(t *testing.T) {
 		},
 	} {
 		k := campaign.Campaign{
-			ID: uuid.New(), AdvertiserID: uuid.New(), Status: campaign.Active, Format: campaign.Native,
-			Headline: "Chess", CTAURL: "https://shop.example/", BillingModel: campaign.CPM, BidAmount: 5_000_000,
+			ID: uuid.New(), AdvertiserID: uuid.New(), Status: campaign.Active, Creative: campaign.Creative{
+				Format: campaign.Native, Headline: "Chess", CTAURL: "https://shop.example/",
+			},
+			BillingModel: campaign.CPM, BidAmount: 5_000_000,
 		}
 		if c.edit != nil {
 			c.edit(&k)

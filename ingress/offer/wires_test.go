@@ -552,9 +552,12 @@ func theCampaign() campaign.Campaign {
 	return campaign.Campaign{
 		ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: 1}, AdvertiserID: uuid.UUID{0: 0xad, 6: 0x80, 8: 0x80, 15: 1},
 		Status: campaign.Active,
-		Format: campaign.Image, Headline: "Chess lessons", Subtext: "For beginners", CTALabel: "Start",
-		MediaURL: "https://cdn.shop.example/i.png",
-		CTAURL:   "https://shop.example/", BillingModel: campaign.CPM, BidAmount: 5 * money.USD,
+		Creative: campaign.Creative{
+			Format: campaign.Image, Headline: "Chess lessons", Subtext: "For beginners",
+			CTALabel: "Start", MediaURL: "https://cdn.shop.example/i.png",
+			CTAURL: "https://shop.example/",
+		},
+		BillingModel: campaign.CPM, BidAmount: 5 * money.USD,
 		DailyBudget: 50 * money.USD, TotalBudget: 500 * money.USD,
 		FrequencyCap: 1, SensitiveContexts: []string{subject.Health.String()}, ConfigVersion: 1,
 	}

@@ -92,10 +92,12 @@ func shelfOf(names ...string) (list []campaign.Campaign) {
 func catalogue() map[string]campaign.Campaign {
 	base := func(n byte, format campaign.Format, bid money.Micros) campaign.Campaign {
 		return campaign.Campaign{
-			ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: n}, AdvertiserID: advertiserID, Format: format,
-			Headline: "Query Postgres in plain English",
-			Subtext:  "Ask your database a question.", CTALabel: "Try it", MediaURL: "https://cdn.shop.example/i.png",
-			CTAURL:       "https://www.shop.example/try?a=1",
+			ID: uuid.UUID{0: 0xc0, 6: 0x80, 8: 0x80, 15: n}, AdvertiserID: advertiserID, Creative: campaign.Creative{
+				Format: format, Headline: "Query Postgres in plain English",
+				Subtext: "Ask your database a question.", CTALabel: "Try it",
+				MediaURL: "https://cdn.shop.example/i.png",
+				CTAURL:   "https://www.shop.example/try?a=1",
+			},
 			BillingModel: campaign.CPM, BidAmount: bid, SkippableAfterSec: 3,
 		}
 	}

@@ -55,10 +55,12 @@ func newFixture(t testing.TB, perMinute int) *fixture {
 // generic matches everything.
 func generic() campaign.Campaign {
 	return campaign.Campaign{
-		ID: uuid.UUID{15: 1}, AdvertiserID: ingresstest.AdvertiserID, Format: campaign.Native, Headline: "A & B <c>",
-		Subtext: "sub", CTALabel: "Go",
-		MediaURL: "https://shop.example/i.png?a=1&b=2", CTAURL: "https://shop.example/", BillingModel: campaign.CPM,
-		BidAmount: 5 * money.USD, CreditFunded: true,
+		ID: uuid.UUID{15: 1}, AdvertiserID: ingresstest.AdvertiserID, Creative: campaign.Creative{
+			Format: campaign.Native, Headline: "A & B <c>", Subtext: "sub", CTALabel: "Go",
+			MediaURL: "https://shop.example/i.png?a=1&b=2", CTAURL: "https://shop.example/",
+		},
+		BillingModel: campaign.CPM,
+		BidAmount:    5 * money.USD, CreditFunded: true,
 	}
 }
 

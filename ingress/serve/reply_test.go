@@ -86,10 +86,13 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 		o := offer.Ad{
 			Creative: &campaign.Campaign{
 				ID: uuid.New(),
-				Format: rapid.SampledFrom([]campaign.Format{
-					campaign.Image, campaign.Video, campaign.Native,
-				}).Draw(t, "format"), Headline: draw("headline"), Subtext: draw("body"), MediaURL: draw("image"),
-				CTALabel:   draw("label"),
+				Creative: campaign.Creative{
+					Format: rapid.SampledFrom([]campaign.Format{
+						campaign.Image, campaign.Video, campaign.Native,
+					}).Draw(t, "format"),
+					Headline: draw("headline"), Subtext: draw("body"), MediaURL: draw("image"),
+					CTALabel: draw("label"),
+				},
 				Advertiser: account.Sponsor{Name: draw("advertiser"), Verified: rapid.Bool().Draw(t, "verified")},
 			},
 			Sandbox: rapid.Bool().Draw(t, "sandbox"), DisclosureLabel: draw("disclosure"),
@@ -124,7 +127,7 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "before"+string(text), string(got))
 	})
-	broken := offer.Ad{Creative: &campaign.Campaign{Headline: "a\xffb"}}
+	broken := offer.Ad{Creative: &campaign.Campaign{Creative: campaign.Creative{Headline: "a\xffb"}}}
 	broken.Sign(ring, &token.Auction{AuctionID: uuid.Must(uuid.NewV7())})
 	require.False(t, utf8.ValidString(broken.Creative.Headline))
 	_, err = AppendReply(nil, &broken)

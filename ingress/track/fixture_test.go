@@ -55,8 +55,8 @@ func newFixture(t testing.TB, change ...func(*Config)) *fixture {
 		seen: &seen{keys: map[string]time.Duration{}},
 	}
 	f.Shelf.Put(campaign.Campaign{
-		ID: campaignID, AdvertiserID: advertiserID, Format: campaign.Video, Headline: "Buy <b>this</b>",
-		CTAURL: landing,
+		ID: campaignID, AdvertiserID: advertiserID,
+		Creative: campaign.Creative{Format: campaign.Video, Headline: "Buy <b>this</b>", CTAURL: landing},
 	})
 	cfg := Config{Unsigned: UnsignedRecord, AckWait: time.Minute, Life: tokentest.Life()}
 	for _, c := range change {

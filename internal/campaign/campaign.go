@@ -139,15 +139,8 @@ type Campaign struct {
 	Name         string    `json:"name"`
 	Status       Status    `json:"status"`
 
-	Format            Format `json:"format"`
-	Headline          string `json:"headline"`
-	Subtext           string `json:"subtext"`
-	MediaURL          string `json:"media_url"`
-	PosterURL         string `json:"poster_url"`
-	LogoURL           string `json:"logo_url"` // of the advertiser, for native ads with an icon or a logo
-	CTALabel          string `json:"cta_label"`
-	CTAURL            string `json:"cta_url"`
-	SkippableAfterSec int    `json:"skippable_after_sec"`
+	Creative
+	SkippableAfterSec int `json:"skippable_after_sec"`
 
 	BillingModel BillingModel  `json:"billing_model"`
 	BillingEvent BillingEvent  `json:"billing_event"`
@@ -265,15 +258,9 @@ func (c *Campaign) Waits() bool {
 // Clone returns a deep copy: slices and pointers are not shared with c.
 func (c *Campaign) Clone() Campaign {
 	d := *c
-	t := &d.Targeting
-	for _, list := range []*[]string{
-		&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions,
-		&t.Languages,
-	} {
-		*list = slices.Clone(*list)
-	}
-	for _, list := range d.ownLists() {
-		*list = slices.Clone(*list)
+	for i := range lists {
+		values := lists[i].At(&d).(*[]string)
+		*values = slices.Clone(*values)
 	}
 	d.PolicyViolations = slices.Clone(c.PolicyViolations)
 	if c.TargetROAS != nil {
@@ -292,19 +279,14 @@ func (c *Campaign) Clone() Campaign {
 	return d
 }
 
-// ownLists returns the lists outside the targeting.
-func (c *Campaign) ownLists() [5]*[]string {
-	return [...]*[]string{&c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades}
-}
-
 // TargetingSize returns the size of c's targeting: the bytes of all values of its lists, including
 // deals, plus one for each value.
 func (c *Campaign) TargetingSize() (size int) {
-	for _, list := range [...][]string{
-		c.IntentTokens, c.Keywords, c.ActiveTools, c.HostApps, c.Surfaces, c.IntegrationMethods, c.Regions, c.Languages,
-		c.Deals,
-	} {
-		for _, value := range list {
+	for i := range lists {
+		if !lists[i].Targets {
+			continue
+		}
+		for _, value := range *lists[i].At(c).(*[]string) {
 			size += len(value) + 1
 		}
 	}

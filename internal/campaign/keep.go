@@ -21,31 +21,17 @@ func (f Filter) Page() (limit, offset int) {
 // Normalize brings c into the form that every store uses: lists are never nil, times are in UTC
 // with microseconds, like in PostgreSQL.
 func (c *Campaign) Normalize() {
-	t := &c.Targeting
-	for _, list := range []*[]string{
-		&t.IntentTokens, &t.Keywords, &t.ActiveTools, &t.HostApps, &t.Surfaces, &t.IntegrationMethods, &t.Regions,
-		&t.Languages,
-	} {
-		if *list == nil {
-			*list = []string{}
+	for i := range Table {
+		switch at := Table[i].At(c).(type) {
+		case *[]string:
+			if *at == nil {
+				*at = []string{}
+			}
+		case *string:
+			if *at == "" {
+				*at = Table[i].Absent
+			}
 		}
-	}
-	for _, list := range c.ownLists() {
-		if *list == nil {
-			*list = []string{}
-		}
-	}
-	if c.Mode == "" {
-		c.Mode = Exact // the behavior before there were modes
-	}
-	if c.Pacing == "" {
-		c.Pacing = PacingEven
-	}
-	if c.BillingEvent == "" {
-		c.BillingEvent = OnImpression
-	}
-	if c.ClickID == "" {
-		c.ClickID = ClickIDOn
 	}
 	c.normalizeGoal()
 	if c.PolicyViolations == nil {

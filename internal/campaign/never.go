@@ -79,7 +79,7 @@ func (s *Service) findings(c *Campaign, caller account.User) []Violation {
 // are any, its restricted trades, declared or found, and the targeting words with findings. The
 // owner may change other words freely.
 func (s *Service) judged(c *Campaign) string {
-	creative := creativeOf(c).digest()
+	creative := c.Creative.digest()
 	var more []string
 	for _, trade := range c.Trades {
 		more = append(more, "trade:"+trade)

@@ -12,37 +12,53 @@ import (
 	"adnet/internal/errs"
 )
 
-// creative holds the public fields of a campaign, which the policy checks. The name is private to
-// the advertiser.
-type creative struct{ headline, subtext, ctaLabel, ctaURL, mediaURL, posterURL, logoURL string }
+// firstReviewed has the texts and links of the first reviews, which are digested even if empty.
+var firstReviewed = strings.Fields("headline subtext cta_label cta_url media_url poster_url logo_url")
 
-func creativeOf(c *Campaign) creative {
-	return creative{c.Headline, c.Subtext, c.CTALabel, c.CTAURL, c.MediaURL, c.PosterURL, c.LogoURL}
+// digest returns a digest of the texts and links of v. A field that is newer than stored reviews is
+// digested only if it has a value, so that they stay valid.
+func (v Creative) digest() string {
+	var values []string
+	for _, p := range append(v.parts(Text), v.parts(Link)...) {
+		switch {
+		case slices.Contains(firstReviewed, p.field):
+			values = append(values, p.value)
+		case p.value != "":
+			values = append(values, p.field+":"+p.value)
+		}
+	}
+	return digestOf(values...)
 }
 
-// digest returns a digest of the creative.
-func (k creative) digest() string {
-	return digestOf(k.headline, k.subtext, k.ctaLabel, k.ctaURL, k.mediaURL, k.posterURL, k.logoURL)
+// sameParts reports whether v and other have the same texts and links.
+func (v Creative) sameParts(other Creative) bool {
+	v.Format = other.Format
+	return v == other
 }
 
-// sameFace reports whether k and other have the same texts and the same hosts in their links and
+// sameFace reports whether v and other have the same texts and the same hosts in their links and
 // media.
-func (k creative) sameFace(other creative) bool {
-	return k.headline == other.headline && k.subtext == other.subtext && k.ctaLabel == other.ctaLabel &&
-		adtext.Host(k.ctaURL) == adtext.Host(other.ctaURL) && adtext.Host(k.mediaURL) == adtext.Host(other.mediaURL) &&
-		adtext.Host(k.posterURL) == adtext.Host(other.posterURL) && adtext.Host(k.logoURL) == adtext.Host(other.logoURL)
+func (v Creative) sameFace(other Creative) bool {
+	hosts := func(v Creative) []part {
+		links := v.parts(Link)
+		for i := range links {
+			links[i].value = adtext.Host(links[i].value)
+		}
+		return links
+	}
+	return slices.Equal(v.parts(Text), other.parts(Text)) && slices.Equal(hosts(v), hosts(other))
 }
 
 type part struct{ field, value string }
 
-func linksOf(c *Campaign) []part {
-	return []part{
-		{"cta_url", c.CTAURL}, {"media_url", c.MediaURL}, {"poster_url", c.PosterURL}, {"logo_url", c.LogoURL},
+// parts returns the fields of v of a kind.
+func (v Creative) parts(of Kind) (parts []part) {
+	for i := range CreativeTable {
+		if f := &CreativeTable[i]; f.Kind == of {
+			parts = append(parts, part{f.Name, *f.At(&v).(*string)})
+		}
 	}
-}
-
-func textsOf(c *Campaign) []part {
-	return []part{{"headline", c.Headline}, {"subtext", c.Subtext}, {"cta_label", c.CTALabel}}
+	return parts
 }
 
 // beside returns c with the name of its advertiser, if caller is the advertiser or owns that seat.
@@ -82,7 +98,7 @@ func Policy(c *Campaign) []Violation {
 			},
 		)
 	}
-	for _, text := range textsOf(c) {
+	for _, text := range c.parts(Text) {
 		if slices.Contains(instructing, text.field) {
 			found = append(
 				found,
@@ -94,7 +110,7 @@ func Policy(c *Campaign) []Violation {
 		}
 		found = breaks(found, text, textRules)
 	}
-	for _, link := range linksOf(c) {
+	for _, link := range c.parts(Link) {
 		if link.value == "" {
 			continue
 		}
@@ -139,8 +155,8 @@ func instructingFields(c *Campaign) (fields []string, together bool) {
 	if c.Advertiser.Name != "" {
 		parts = append(parts, part{fieldName, c.Advertiser.Name})
 	}
-	parts = append(parts, textsOf(c)...)
-	for _, link := range linksOf(c) {
+	parts = append(parts, c.parts(Text)...)
+	for _, link := range c.parts(Link) {
 		if link.value != "" {
 			parts = append(parts, part{link.field, adtext.LinkText(link.value)})
 		}

@@ -45,7 +45,8 @@ func TestPolicyFinds(t *testing.T) {
 		"Double your money":                               "misleading",
 	} {
 		for field, c := range map[string]Campaign{
-			"headline": {Headline: text}, "subtext": {Subtext: text}, "cta_label": {CTALabel: text},
+			"headline": {Creative: Creative{Headline: text}}, "subtext": {Creative: Creative{Subtext: text}},
+			"cta_label": {Creative: Creative{CTALabel: text}},
 		} {
 			found := Policy(&c)
 			require.Contains(t, rules(found), rule, "%q", text)
@@ -69,7 +70,9 @@ func TestPolicyLetsPass(t *testing.T) {
 		"Manage your guidelines and prompts", "bypass the queue", "$HOME {sweet} home",
 	} {
 		require.Empty(
-			t, Policy(&Campaign{Headline: text, Subtext: text, CTALabel: text, CTAURL: "https://example.com"}), text,
+			t, Policy(&Campaign{Creative: Creative{
+				Headline: text, Subtext: text, CTALabel: text, CTAURL: "https://example.com",
+			}}), text,
 		)
 	}
 	require.Empty(t, Policy(&Campaign{Name: "Q3 PROSPECTING CAMPAIGN US <b>"}), "the name is the advertiser's own")
@@ -84,7 +87,8 @@ func TestPolicyOfLinks(t *testing.T) {
 		"https://x.test/", "https://2130706433/", "https://0x7f.1/", "https://a.INTERNAL/",
 	} {
 		for field, c := range map[string]Campaign{
-			"cta_url": {CTAURL: link}, "media_url": {MediaURL: link}, "poster_url": {PosterURL: link},
+			"cta_url": {Creative: Creative{CTAURL: link}}, "media_url": {Creative: Creative{MediaURL: link}},
+			"poster_url": {Creative: Creative{PosterURL: link}},
 		} {
 			require.Equal(
 				t,
@@ -99,7 +103,8 @@ func TestPolicyOfLinks(t *testing.T) {
 		"https://example.com/127.0.0.1", "https://internal.example.com", "https://xn--bcher-kva.example/",
 		"https://1password.com", "",
 	} {
-		require.Empty(t, Policy(&Campaign{CTAURL: link}), link)
+		require.Empty(t, Policy(&Campaign{Creative: Creative{CTAURL: link}}), link)
 	}
-	require.Equal(t, []string{"hidden_text"}, rules(Policy(&Campaign{CTAURL: "https://example.com/\u202egnp.exe"})))
+	reversed := Creative{CTAURL: "https://example.com/\u202egnp.exe"}
+	require.Equal(t, []string{"hidden_text"}, rules(Policy(&Campaign{Creative: reversed})))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"adnet/internal/account"
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
 	"adnet/internal/share"
@@ -41,111 +42,92 @@ func (c *Campaign) readAny(text string) error {
 
 // readOwn parses text in the form of this build, which is every campaign of a loading node
 // (benchmark row start). It returns false for any other text. The fields are in the order of
-// [Campaign].
+// [Table].
 func (c *Campaign) readOwn(text string) bool {
 	in := jsonscan.Read(text)
-	f := fields{in.Members()}
-	c.ID = f.id("id")
-	c.AdvertiserID = f.id("advertiser_id")
-	c.Name = f.Value("name").Text()
-	c.Status = Status(f.Value("status").Text())
-	c.Format = Format(f.Value("format").Text())
-	c.Headline = f.Value("headline").Text()
-	c.Subtext = f.Value("subtext").Text()
-	c.MediaURL = f.Value("media_url").Text()
-	c.PosterURL = f.Value("poster_url").Text()
-	c.LogoURL = f.Value("logo_url").Text()
-	c.CTALabel = f.Value("cta_label").Text()
-	c.CTAURL = f.Value("cta_url").Text()
-	c.SkippableAfterSec = int(f.Value("skippable_after_sec").Whole())
-	c.BillingModel = BillingModel(f.Value("billing_model").Text())
-	c.BillingEvent = BillingEvent(f.Value("billing_event").Text())
-	c.BidAmount = f.amount("bid_amount")
-	c.DailyBudget = f.amount("daily_budget")
-	c.TotalBudget = f.amount("total_budget")
-	c.TargetCPA = f.amount("target_cpa")
-	c.TargetROAS = f.amountOrNull("target_roas")
-	c.Goal = Goal(f.Value("optimization_goal").Text())
-	c.GoalStatus = GoalStatus(f.Value("goal_status").Text())
-	c.GoalMultiplier, c.GoalPrice = f.amount("goal_multiplier"), f.amount("goal_price")
-	c.GoalConversions = f.Value("goal_conversions").Whole()
-	c.CreditFunded = f.Value("credit_funded").Bool()
-	c.Pacing = Pacing(f.Value("pacing").Text())
-	c.FrequencyCap = int(f.Value("frequency_cap").Whole())
-	c.ClickID = ClickID(f.Value("click_id").Text())
-	c.ConversionType = f.Value("conversion_type").Text()
-	c.StartAt, c.EndAt = f.timeOrNull("start_at"), f.timeOrNull("end_at")
-	c.MinRelevance = f.share("min_relevance")
-	c.Mode = TargetingMode(f.Value("targeting_mode").Text())
-	c.IntentTokens = f.Value("target_intent_tokens").Texts()
-	c.Keywords = f.Value("target_keywords").Texts()
-	c.ActiveTools = f.Value("target_active_tools").Texts()
-	c.HostApps = f.Value("target_host_apps").Texts()
-	c.Surfaces = f.Value("target_surfaces").Texts()
-	c.IntegrationMethods = f.Value("target_integration_methods").Texts()
-	c.Regions = f.Value("target_regions").Texts()
-	c.Languages = f.Value("target_languages").Texts()
-	c.Deals = f.Value("deal_ids").Texts()
-	c.Categories = f.Value("categories").Texts()
-	c.ExcludeContexts = f.Value("exclude_contexts").Texts()
-	c.SensitiveContexts = f.Value("sensitive_contexts").Texts()
-	c.Trades = f.Value("trades").Texts()
-	c.PolicyViolations = f.violations("policy_violations")
-	c.Review = f.review(&in, "review")
-	c.Reviewed = f.Value("reviewed").Bool()
-	c.Approved = f.creative(&in, "approved")
-	if f.Next("delivers") {
-		c.Reach = Reach(in.Text())
+	members := in.Members()
+	for i := range Table {
+		if f := &Table[i]; !f.OmitEmpty {
+			readValue(members.Value(f.Name), f.At(c))
+		} else if members.Next(f.Name) {
+			readValue(&in, f.At(c))
+		}
 	}
-	if f.Next("delivery_bound") {
-		b := in.Members()
-		c.DeliveryBound = &DeliveryBound{Bound(b.Value("reason").Text()), b.Value("cure").Text()}
-		b.End()
-	}
-	if f.Next("review_reason") {
-		c.Queued = Queued(in.Text())
-	}
-	c.ConfigVersion = f.Value("config_version").Whole()
-	c.CreatedAt = f.time("created_at")
-	c.UpdatedAt = f.time("updated_at")
-	c.SpentToday = f.amount("spent_today")
-	c.SpentTotal = f.amount("spent_total")
-	if f.Next("advertiser") {
-		a := in.Members()
-		c.Advertiser.Name, c.Advertiser.Verified = a.Value("name").Text(), a.Value("verified").Bool()
-		a.End()
-	}
-	if f.Next("standing") {
+	if members.Next("standing") {
 		c.Standing = readStanding(&in)
 	}
-	if f.Next("seal") { // of a record in Redis; its reader has checked it
+	if members.Next("seal") { // of a record in Redis; its reader has checked it
 		in.Skip()
 	}
-	f.End()
+	members.End()
 	return in.Done()
 }
 
-// fields reads the fields of one object in order.
-type fields struct{ jsonscan.Members }
-
-func (f *fields) id(name string) uuid.UUID {
-	in := f.Value(name)
-	return jsonscan.Parsed(in, in.Text(), uuid.Parse)
+// readValue reads the value of a field into at, the result of [Row.At].
+func readValue(in *jsonscan.Reader, at any) {
+	switch at := at.(type) {
+	case *string:
+		*at = in.Text()
+	case *[]string:
+		*at = in.Texts()
+	case *money.Micros:
+		*at = amount(in)
+	case *int:
+		*at = int(in.Whole())
+	case *int64:
+		*at = in.Whole()
+	case *bool:
+		*at = in.Bool()
+	case *time.Time:
+		*at = jsonscan.Parsed(in, in.Text(), parseTime)
+	case *uuid.UUID:
+		*at = jsonscan.Parsed(in, in.Text(), uuid.Parse)
+	case *share.Share:
+		*at = jsonscan.Parsed(in, in.Number(), share.Parse)
+	case **time.Time:
+		readOrNull(in, at)
+	case **money.Micros:
+		readOrNull(in, at)
+	default:
+		readObject(in, at)
+	}
 }
 
-func (f *fields) time(name string) time.Time {
-	in := f.Value(name)
-	return jsonscan.Parsed(in, in.Text(), parseTime)
-}
-
-func (f *fields) timeOrNull(name string) *time.Time {
-	in := f.Value(name)
+// readOrNull reads a value into a new variable, or null.
+func readOrNull[T any](in *jsonscan.Reader, at **T) {
 	if in.Peek() == 'n' {
 		in.Skip()
-		return nil
+		return
 	}
-	at := jsonscan.Parsed(in, in.Text(), parseTime)
-	return &at
+	*at = new(T)
+	readValue(in, *at)
+}
+
+func readObject(in *jsonscan.Reader, at any) {
+	switch at := at.(type) {
+	case *[]Violation:
+		*at = readViolations(in)
+	case **Review:
+		*at = readReview(in)
+	case **Creative:
+		*at = new(Creative)
+		v := in.Members()
+		for i := range CreativeTable {
+			f := &CreativeTable[i]
+			readValue(v.Value(f.Name), f.At(*at))
+		}
+		v.End()
+	case **DeliveryBound:
+		b := in.Members()
+		*at = &DeliveryBound{Bound(b.Value("reason").Text()), b.Value("cure").Text()}
+		b.End()
+	case *account.Sponsor:
+		a := in.Members()
+		at.Name, at.Verified = a.Value("name").Text(), a.Value("verified").Bool()
+		a.End()
+	default:
+		in.Decline() // a type that only the general decoder reads
+	}
 }
 
 var errOtherTime = errors.New("not a time in the form of this build")
@@ -161,8 +143,8 @@ func parseTime(s string) (time.Time, error) {
 }
 
 func readStanding(in *jsonscan.Reader) (s Standing) {
-	f := fields{in.Members()}
-	s.Family = f.id("family")
+	f := in.Members()
+	readValue(f.Value("family"), &s.Family)
 	for _, at := range []struct {
 		name string
 		to   *int64
@@ -181,27 +163,10 @@ func readStanding(in *jsonscan.Reader) (s Standing) {
 	return s
 }
 
-func (f *fields) share(name string) share.Share {
-	in := f.Value(name)
-	return jsonscan.Parsed(in, in.Number(), share.Parse)
-}
-
-func (f *fields) amount(name string) money.Micros { return amount(f.Value(name)) }
-
-func (f *fields) amountOrNull(name string) *money.Micros {
-	in := f.Value(name)
-	if in.Peek() == 'n' {
-		in.Skip()
-		return nil
-	}
-	present := amount(in)
-	return &present
-}
-
 func amount(in *jsonscan.Reader) money.Micros { return jsonscan.Parsed(in, in.Number(), money.Parse) }
 
-func (f *fields) violations(name string) []Violation {
-	in, list := f.Value(name), []Violation{}
+func readViolations(in *jsonscan.Reader) []Violation {
+	list := []Violation{}
 	in.Each(func() {
 		v := in.Members()
 		found := Violation{
@@ -216,42 +181,17 @@ func (f *fields) violations(name string) []Violation {
 	return list
 }
 
-// review parses an optional field. It returns nil if the field does not come next.
-func (f *fields) review(in *jsonscan.Reader, name string) *Review {
-	if !f.Next(name) {
-		return nil
-	}
-	r := fields{in.Members()}
+func readReview(in *jsonscan.Reader) *Review {
+	r := in.Members()
 	review := Review{Decision: r.Value("decision").Text()}
 	if r.Next("notes") {
 		review.Notes = in.Text()
 	}
-	review.ReviewerID = r.id("reviewer_id")
-	review.At = r.time("at")
+	readValue(r.Value("reviewer_id"), &review.ReviewerID)
+	readValue(r.Value("at"), &review.At)
 	if r.Next("creative") {
 		review.Creative = in.Text()
 	}
 	r.End()
 	return &review
-}
-
-// creative parses an optional field. It returns nil if the field does not come next.
-func (f *fields) creative(in *jsonscan.Reader, name string) *Creative {
-	if !f.Next(name) {
-		return nil
-	}
-	v := in.Members()
-	creative := Creative{Format: Format(v.Value("format").Text())}
-	for _, text := range []struct {
-		name string
-		to   *string
-	}{
-		{"headline", &creative.Headline}, {"subtext", &creative.Subtext}, {"cta_label", &creative.CTALabel},
-		{"cta_url", &creative.CTAURL}, {"media_url", &creative.MediaURL}, {"poster_url", &creative.PosterURL},
-		{"logo_url", &creative.LogoURL},
-	} {
-		*text.to = v.Value(text.name).Text()
-	}
-	v.End()
-	return &creative
 }

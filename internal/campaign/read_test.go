@@ -21,10 +21,12 @@ func whole() Campaign {
 	starts := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	return Campaign{
 		ID: uuid.New(), AdvertiserID: uuid.New(), Name: "Ä \"quoted\" name\n", Status: Active,
-		Format: Native, Headline: "Postgres, hosted", Subtext: "Backups \u2028 included",
-		MediaURL:  "https://cdn.example/a.png",
-		PosterURL: "https://cdn.example/p.png", LogoURL: "https://cdn.example/l.png", CTALabel: "Try it",
-		CTAURL:            "https://example.com/?a=1&b=2",
+		Creative: Creative{
+			Format: Native, Headline: "Postgres, hosted", Subtext: "Backups \u2028 included",
+			MediaURL: "https://cdn.example/a.png", PosterURL: "https://cdn.example/p.png",
+			LogoURL: "https://cdn.example/l.png", CTALabel: "Try it",
+			CTAURL: "https://example.com/?a=1&b=2",
+		},
 		SkippableAfterSec: 5, BillingModel: CPC, BillingEvent: OnView, BidAmount: 12_020_000, DailyBudget: 88_000_001,
 		TotalBudget: 7_473_500_000,
 		TargetCPA:   1, TargetROAS: &roas, Goal: GoalManual, Pursuit: Pursuit{GoalActive, 1_250_000, 12_340_001, 17},

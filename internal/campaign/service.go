@@ -358,7 +358,7 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 		if c.CreditFunded && c.TotalBudget > budget {
 			return invalid("total_budget", "of a credit-funded campaign cannot be raised; create another campaign")
 		}
-		if creativeOf(c) != creativeOf(&before) || !statedOf(c).equal(statedOf(&before)) {
+		if !c.sameParts(before.Creative) || !statedOf(c).equal(statedOf(&before)) {
 			s.rejudge(c, &before, caller, trusted)
 		}
 		return nil
@@ -377,7 +377,7 @@ func (s *Service) rejudge(c, before *Campaign, caller account.User, trusted bool
 	if suspended {
 		c.Suspend(true)
 	}
-	was, is := creativeOf(before), creativeOf(c)
+	was, is := before.Creative, c.Creative
 	switch {
 	case s.approved(c) || c.Status != Active && c.Status != Paused:
 	case was == is && len(waiting) > 0:

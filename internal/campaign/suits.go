@@ -7,33 +7,28 @@ import (
 	"adnet/internal/subject"
 )
 
-// applySuits sets the subjects and trades of c from f, in the order of their lists and without
-// duplicates.
-func (f *Fields) applySuits(c *Campaign) error {
-	all := append(subject.Names(subject.Never), subject.Names(subject.Sensitive)...)
-	for _, list := range []struct {
-		field string
-		src   []string
-		dst   *[]string
-		known []string
-	}{
-		{"exclude_contexts", f.ExcludeContexts, &c.ExcludeContexts, all},
-		{"sensitive_contexts", f.SensitiveContexts, &c.SensitiveContexts, subject.Names(subject.Sensitive)},
-		{"trades", f.Trades, &c.Trades, subject.TradeNames()},
-	} {
-		if list.src == nil {
-			continue
-		}
-		if i := slices.IndexFunc(list.src, func(id string) bool { return !slices.Contains(list.known, id) }); i >= 0 {
-			return invalidItem(
-				list.field, i, "must be one of %s; %.100q is not one of them", strings.Join(list.known, ", "), list.src[i],
+// oneOf returns the function that reads a list of subjects of the tiers.
+func oneOf(tiers ...subject.Tier) func(string, []string) ([]string, error) {
+	var known []string
+	for _, tier := range tiers {
+		known = append(known, subject.Names(tier)...)
+	}
+	return knownOf(known)
+}
+
+// knownOf returns the function that reads a list of known ids. It returns them in the order of
+// known and without duplicates.
+func knownOf(known []string) func(string, []string) ([]string, error) {
+	return func(field string, values []string) ([]string, error) {
+		if i := slices.IndexFunc(values, func(id string) bool { return !slices.Contains(known, id) }); i >= 0 {
+			return nil, invalidItem(
+				field, i, "must be one of %s; %.100q is not one of them", strings.Join(known, ", "), values[i],
 			)
 		}
-		*list.dst = slices.DeleteFunc(
-			slices.Clone(list.known), func(id string) bool { return !slices.Contains(list.src, id) },
-		)
+		return slices.DeleteFunc(
+			slices.Clone(known), func(id string) bool { return !slices.Contains(values, id) },
+		), nil
 	}
-	return nil
 }
 
 // AllCategories returns the categories of c and of its trades, in the IAB Content Taxonomy 1.0.

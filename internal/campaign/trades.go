@@ -29,7 +29,7 @@ type claim struct {
 // order of the trades.
 func (c *Campaign) undeclared() (claims []claim) {
 	declared, _ := subject.TradesOf(c.Trades)
-	for _, in := range append(textsOf(c), c.statedWords()...) {
+	for _, in := range append(c.parts(Text), c.statedWords()...) {
 		for trade, says := range offers(in.value) {
 			if !declared.Has(trade) {
 				claims = append(claims, claim{trade, in, says})

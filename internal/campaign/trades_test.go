@@ -48,7 +48,8 @@ func TestUndeclaredTrades(t *testing.T) {
 		strings.ToUpper("place your bets before the game ends"): "gambling",
 	} {
 		for _, c := range []Campaign{
-			{Headline: text}, {Subtext: text}, {CTALabel: text}, {Targeting: Targeting{Keywords: []string{"x", text}}},
+			{Creative: Creative{Headline: text}}, {Creative: Creative{Subtext: text}}, {Creative: Creative{CTALabel: text}},
+			{Targeting: Targeting{Keywords: []string{"x", text}}},
 			{Targeting: Targeting{IntentTokens: []string{text}}},
 		} {
 			claims := c.undeclared()
@@ -62,7 +63,7 @@ func TestUndeclaredTrades(t *testing.T) {
 		"https://online-casino.example/": "gambling", "https://www.bestonlinecasino.example/a": "gambling",
 		"https://shop.example/buy-wine": "alcohol", "https://shop.example/?q=payday%20loans": "credit",
 	} {
-		claims := (&Campaign{CTAURL: link}).undeclared()
+		claims := (&Campaign{Creative: Creative{CTAURL: link}}).undeclared()
 		require.Len(t, claims, 1, link)
 		require.Equal(t, trade, claims[0].trade.Of().Name)
 	}
@@ -83,11 +84,13 @@ func TestTopicIsNotAnOffer(t *testing.T) {
 		"Lotteries as a lesson in probability",
 	} {
 		require.Empty(
-			t, (&Campaign{Headline: text, Subtext: text, Targeting: Targeting{Keywords: []string{text}}}).undeclared(),
+			t, (&Campaign{
+				Creative: Creative{Headline: text, Subtext: text}, Targeting: Targeting{Keywords: []string{text}},
+			}).undeclared(),
 			text,
 		)
 	}
-	require.Empty(t, (&Campaign{CTAURL: "https://wine.example/notes"}).undeclared())
+	require.Empty(t, (&Campaign{Creative: Creative{CTAURL: "https://wine.example/notes"}}).undeclared())
 }
 
 // Every phrase is found in itself, and by one trade only.

@@ -32,18 +32,10 @@ type Creative struct {
 	LogoURL   string `json:"logo_url"`
 }
 
-// versionOf returns the current version of c.
-func versionOf(c *Campaign) Creative {
-	return Creative{
-		c.Format, c.Headline, c.Subtext, c.CTALabel, c.CTAURL, c.MediaURL, c.PosterURL, c.LogoURL,
-	}
-}
-
 // With returns c with the texts and links of v and without findings, which are about other texts.
 func (c *Campaign) With(v Creative) *Campaign {
 	d := *c
-	d.Format, d.Headline, d.Subtext, d.CTALabel, d.CTAURL = v.Format, v.Headline, v.Subtext, v.CTALabel, v.CTAURL
-	d.MediaURL, d.PosterURL, d.LogoURL = v.MediaURL, v.PosterURL, v.LogoURL
+	d.Creative = v
 	d.PolicyViolations, d.Reviewed, d.Approved = nil, true, nil
 	return &d
 }
@@ -129,12 +121,12 @@ func (c *Campaign) ForModels() *Campaign {
 // settle sets Reviewed and Approved after a change of before into c. A version whose texts were
 // approved and had no finding goes on, but only with the trades and targeting words of its approval.
 func (s *Service) settle(c, before *Campaign) {
-	if c.Review.same(before.Review) && creativeOf(c) == creativeOf(before) && statedOf(c).equal(statedOf(before)) {
+	if c.Review.same(before.Review) && c.sameParts(before.Creative) && statedOf(c).equal(statedOf(before)) {
 		return
 	}
 	last := c.Approved
 	if before.Reviewed && !slices.ContainsFunc(before.PolicyViolations, Violation.ofTexts) {
-		v := versionOf(before)
+		v := before.Creative
 		last = &v
 	}
 	c.Approved = nil

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -50,8 +52,7 @@ const (
 	// MaxConversionType is the length of a conversion's type in bytes.
 	MaxConversionType = 64
 
-	maxROAS         = 1_000_000 * money.USD
-	defaultCTALabel = "Learn more"
+	maxROAS = 1_000_000 * money.USD
 )
 
 // Fields holds the fields of a campaign that its owner sets. A nil pointer or slice leaves a field
@@ -122,13 +123,13 @@ func (r *Ratio) UnmarshalJSON(b []byte) error {
 
 // defaults returns a campaign with the specification's default in every field but the format, which
 // depends on the media.
-func defaults() Campaign {
-	return Campaign{
-		CTALabel: defaultCTALabel, SkippableAfterSec: DefaultSkipSec,
-		BillingModel: CPM, BillingEvent: OnImpression, BidAmount: DefaultBid, DailyBudget: DefaultDaily,
-		TotalBudget: DefaultTotal, Goal: GoalManual,
-		Pacing: PacingEven, FrequencyCap: DefaultCap, ClickID: ClickIDOn, Targeting: Targeting{Mode: Broad},
+func defaults() (c Campaign) {
+	for i := range Table {
+		if f := &Table[i]; f.Default != nil {
+			reflect.ValueOf(f.At(&c)).Elem().Set(reflect.ValueOf(f.Default))
+		}
 	}
+	return c
 }
 
 // Defaults returns the JSON value of each optional field that the owner sets, as of a new campaign.
@@ -160,64 +161,18 @@ func (f *Fields) apply(c *Campaign) error {
 // plan is apply for a campaign whose creative may still be incomplete.
 func (f *Fields) plan(c *Campaign) error {
 	created, had := c.ID == uuid.Nil, c.Goal
-	set(&c.Format, f.Format)
-	set(&c.SkippableAfterSec, f.SkippableAfterSec)
-	set(&c.BillingModel, f.BillingModel)
-	set(&c.BillingEvent, f.BillingEvent)
-	set(&c.BidAmount, f.BidAmount)
-	set(&c.DailyBudget, f.DailyBudget)
-	set(&c.TotalBudget, f.TotalBudget)
-	set(&c.TargetCPA, f.TargetCPA)
-	set(&c.Goal, f.Goal)
-	set(&c.Pacing, f.Pacing)
-	set(&c.FrequencyCap, f.FrequencyCap)
-	set(&c.ClickID, f.ClickID)
-	set(&c.MinRelevance, f.MinRelevance)
-	set(&c.Mode, f.TargetingMode)
-	if f.TargetROAS.Set {
-		c.TargetROAS = f.TargetROAS.Value
+	for i := range Table {
+		if field := &Table[i]; field.By == ByOwner && field.Kind != List {
+			field.set(field.At(c), f.value(field))
+		}
 	}
-	if f.StartAt.Set {
-		c.StartAt = f.StartAt.At
-	}
-	if f.EndAt.Set {
-		c.EndAt = f.EndAt.At
-	}
-	setLink(&c.MediaURL, f.MediaURL)
-	setLink(&c.PosterURL, f.PosterURL)
-	setLink(&c.LogoURL, f.LogoURL)
-	setLink(&c.CTAURL, f.CTAURL)
 	if c.Format == "" {
 		c.Format = Image
 		if c.MediaURL == "" {
 			c.Format = Native // there is only text to show
 		}
 	}
-	setText(&c.Name, f.Name)
-	setText(&c.Headline, f.Headline)
-	setText(&c.Subtext, f.Subtext)
-	setText(&c.CTALabel, f.CTALabel)
-	if f.ConversionType != nil {
-		c.ConversionType = traffic.ConversionName(*f.ConversionType)
-	}
-	if err := f.applyTargeting(&c.Targeting); err != nil {
-		return err
-	}
-	if f.Deals != nil {
-		deals, err := cleanList("deal_ids", f.Deals)
-		if err != nil {
-			return err
-		}
-		c.Deals = deals
-	}
-	if f.Categories != nil {
-		categories, err := readCategories(f.Categories)
-		if err != nil {
-			return err
-		}
-		c.Categories = categories
-	}
-	if err := f.applySuits(c); err != nil {
+	if err := f.setLists(c); err != nil {
 		return err
 	}
 	if c.Name == "" {
@@ -230,8 +185,51 @@ func (f *Fields) plan(c *Campaign) error {
 	return c.checkGoal()
 }
 
-func set[T any](dst, src *T) {
-	if src != nil {
+// owned has the index of each field of [Fields] by its JSON name.
+var owned = func() map[string]int {
+	index := map[string]int{}
+	for i, t := 0, reflect.TypeFor[Fields](); i < t.NumField(); i++ {
+		index[t.Field(i).Tag.Get("json")] = i
+	}
+	return index
+}()
+
+// value returns the value of a field in f.
+func (f *Fields) value(field *Field) reflect.Value {
+	return reflect.ValueOf(f).Elem().Field(owned[field.Name])
+}
+
+// set sets a field of a campaign to the value of a field of [Fields], if there is one. at is the
+// result of [Row.At].
+func (s *Spec) set(at any, value reflect.Value) {
+	switch in := value.Interface().(type) {
+	case Ratio:
+		if in.Set {
+			*at.(**money.Micros) = in.Value
+		}
+	case Date:
+		if in.Set {
+			*at.(**time.Time) = in.At
+		}
+	case *string:
+		s.setString(at.(*string), in)
+	default:
+		if !value.IsNil() {
+			to := reflect.ValueOf(at).Elem()
+			to.Set(value.Elem().Convert(to.Type()))
+		}
+	}
+}
+
+func (s *Spec) setString(dst, src *string) {
+	switch {
+	case s.Kind == Text:
+		setText(dst, src)
+	case s.Kind == Link:
+		setLink(dst, src)
+	case src != nil && s.Kind == Line:
+		*dst = traffic.ConversionName(*src)
+	case src != nil:
 		*dst = *src
 	}
 }
@@ -242,7 +240,7 @@ func setText(dst, src *string) {
 	}
 }
 
-// setLink stores a link with its host in ASCII. An invalid link is stored unchanged: [checkURLs]
+// setLink stores a link with its host in ASCII. An invalid link is stored unchanged: [check]
 // reports its field.
 func setLink(dst, src *string) {
 	if src == nil {
@@ -257,75 +255,68 @@ func setLink(dst, src *string) {
 	}
 }
 
-// showsCreative reports whether f sets a field of the creative.
+// showsCreative reports whether f sets a text or link of the creative.
 func (f *Fields) showsCreative() bool {
-	for _, field := range []*string{f.Headline, f.Subtext, f.CTALabel, f.CTAURL, f.MediaURL, f.PosterURL, f.LogoURL} {
-		if field != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(creative, func(field Field) bool {
+		return field.Kind != Choice && !f.value(&field).IsNil()
+	})
 }
 
 // targets reports whether f sets a list of the targeting.
 func (f *Fields) targets() bool {
-	for _, list := range [][]string{
-		f.IntentTokens, f.Keywords, f.ActiveTools, f.HostApps, f.Surfaces, f.IntegrationMethods, f.Regions, f.Languages,
-		f.Deals,
-	} {
-		if list != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lists, func(field Field) bool { return field.Targets && !f.value(&field).IsNil() })
 }
 
-func (f *Fields) applyTargeting(t *Targeting) error {
-	for _, list := range []struct {
-		field string
-		src   []string
-		dst   *[]string
-	}{
-		{"target_intent_tokens", f.IntentTokens, &t.IntentTokens},
-		{"target_keywords", f.Keywords, &t.Keywords},
-		{"target_active_tools", f.ActiveTools, &t.ActiveTools},
-		{"target_host_apps", f.HostApps, &t.HostApps},
-		{"target_surfaces", f.Surfaces, &t.Surfaces},
-		{"target_integration_methods", f.IntegrationMethods, &t.IntegrationMethods},
-		{"target_regions", f.Regions, &t.Regions},
-		{"target_languages", f.Languages, &t.Languages},
-	} {
-		if list.src != nil {
-			values, err := cleanList(list.field, list.src)
-			if err != nil {
-				return err
-			}
-			*list.dst = values
-		}
+// setLists sets the lists of c from f.
+func (f *Fields) setLists(c *Campaign) error {
+	if err := f.setEach(c, targetingFields); err != nil {
+		return err
 	}
-	for i, method := range t.IntegrationMethods {
+	for i, method := range c.IntegrationMethods {
 		if traffic.Method(method) == "" {
 			return invalidItem(
 				"target_integration_methods", i, "must be one of %s", strings.Join(traffic.Methods(), ", "),
 			)
 		}
 	}
-	return f.checkPlaces(t)
+	if err := f.checkPlaces(&c.Targeting); err != nil {
+		return err
+	}
+	return f.setEach(c, otherLists)
+}
+
+func (f *Fields) setEach(c *Campaign, fields []Field) error {
+	for i := range fields {
+		field := &fields[i]
+		if field.Kind != List || f.value(field).IsNil() {
+			continue
+		}
+		clean := field.clean
+		if clean == nil {
+			clean = cleanList
+		}
+		values, err := clean(field.Name, f.value(field).Interface().([]string))
+		if err != nil {
+			return err
+		}
+		*field.At(c).(*[]string) = values
+	}
+	return nil
 }
 
 // MaxCategories is the maximum number of categories of a campaign.
 const MaxCategories = 10
 
-func readCategories(values []string) ([]string, error) {
+func readCategories(field string, values []string) ([]string, error) {
 	if len(values) > MaxCategories {
-		return nil, invalid("categories", "may have at most %d values", MaxCategories)
+		return nil, invalid(field, "may have at most %d values", MaxCategories)
 	}
 	clean := make([]string, 0, len(values))
 	for i, value := range values {
 		value, ok := account.ReadCategory(value)
 		if !ok {
 			return nil, invalidItem(
-				"categories", i, "must be a category of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
+				field, i, "must be a category of the IAB's Content Taxonomy 1.0, such as IAB7 or IAB7-39",
 			)
 		}
 		if !slices.Contains(clean, value) {
@@ -364,12 +355,85 @@ func cleanList(field string, values []string) ([]string, error) {
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 func check(c *Campaign) error {
-	for _, step := range []func(*Campaign) error{checkText, checkURLs, checkKinds, checkAmounts, checkDates} {
-		if err := step(c); err != nil {
+	for i := range limited {
+		if err := limited[i].check(limited[i].At(c)); err != nil {
 			return err
+		}
+		if limited[i].Name == "billing_event" && c.BillingEvent == OnView && c.BillingModel != CPM {
+			return invalid(
+				"billing_event", "viewable needs billing_model cpm: with %s nothing is paid for a view", c.BillingModel,
+			)
+		}
+	}
+	return checkDates(c)
+}
+
+// check checks the limits of the value at at, the result of [Row.At].
+func (s *Spec) check(at any) error {
+	switch s.Kind {
+	case Text:
+		switch text := *at.(*string); {
+		case utf8.RuneCountInString(text) > s.Max:
+			return invalid(s.Name, "is longer than %d characters", s.Max)
+		case hasControl(text):
+			return invalid(s.Name, "holds control characters")
+		}
+	case Link:
+		if link := *at.(*string); link != "" {
+			if err := checkURL(link); err != nil {
+				return invalid(s.Name, "must be an absolute HTTPS URL: %s", err)
+			}
+		}
+	case Choice:
+		if !slices.Contains(s.Values, *at.(*string)) {
+			return s.outside(at)
+		}
+	case Line:
+		if line := *at.(*string); len(line) > s.Max || hasControl(line) {
+			return invalid(s.Name, "must be one line of at most %d bytes", s.Max)
+		}
+	case Number:
+		if n, set := number(at); set && (n < s.Low || n > s.High) {
+			return s.outside(at)
 		}
 	}
 	return nil
+}
+
+// number returns the value of a [Number]. set is false for null.
+func number(at any) (n int64, set bool) {
+	switch at := at.(type) {
+	case *int:
+		return int64(*at), true
+	case *money.Micros:
+		return int64(*at), true
+	case *share.Share:
+		return int64(*at), true
+	case **money.Micros:
+		if *at != nil {
+			return int64(**at), true
+		}
+	}
+	return 0, false
+}
+
+// outside returns the error of a value that breaks the limits.
+func (s *Spec) outside(at any) error {
+	wants := s.Wants
+	if wants == "" {
+		switch at.(type) {
+		case *string:
+			last := len(s.Values) - 1
+			wants = strings.Join(s.Values[:last], ", ") + " or " + s.Values[last]
+		case *int:
+			wants = fmt.Sprintf("from %d to %d", s.Low, s.High)
+		case *money.Micros:
+			wants = fmt.Sprintf("from %s to %s USD", money.Micros(s.Low), money.Micros(s.High))
+		default:
+			wants = fmt.Sprintf("from %s to %s", money.Micros(s.Low), money.Micros(s.High))
+		}
+	}
+	return invalid(s.Name, "must be %s", wants)
 }
 
 // complete checks that c has the required parts of an ad.
@@ -379,36 +443,6 @@ func complete(c *Campaign) error {
 		return invalid("headline", "is required")
 	case c.CTAURL == "":
 		return invalid("cta_url", "is required")
-	}
-	return nil
-}
-
-func checkText(c *Campaign) error {
-	for _, text := range []struct {
-		field, value string
-		limit        int
-	}{
-		{"headline", c.Headline, MaxHeadline}, {"subtext", c.Subtext, MaxSubtext}, {"name", c.Name, MaxName},
-		{"cta_label", c.CTALabel, MaxCTALabel},
-	} {
-		if utf8.RuneCountInString(text.value) > text.limit {
-			return invalid(text.field, "is longer than %d characters", text.limit)
-		}
-		if hasControl(text.value) {
-			return invalid(text.field, "holds control characters")
-		}
-	}
-	return nil
-}
-
-func checkURLs(c *Campaign) error {
-	for _, link := range linksOf(c) {
-		if link.value == "" {
-			continue
-		}
-		if err := checkURL(link.value); err != nil {
-			return invalid(link.field, "must be an absolute HTTPS URL: %s", err)
-		}
 	}
 	return nil
 }
@@ -452,61 +486,6 @@ func plainHost(host string) bool {
 	return !strings.ContainsFunc(host, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && r != '-' && r != '.' && r != '_'
 	})
-}
-
-func checkKinds(c *Campaign) error {
-	switch {
-	case !slices.Contains([]Format{Image, Video, Native}, c.Format):
-		return invalid("format", "must be image, video or native")
-	case !slices.Contains([]BillingModel{CPM, CPC, CPA}, c.BillingModel):
-		return invalid("billing_model", "must be cpm, cpc or cpa")
-	case c.BillingEvent != OnImpression && c.BillingEvent != OnView:
-		return invalid("billing_event", "must be impression or viewable")
-	case c.BillingEvent == OnView && c.BillingModel != CPM:
-		return invalid(
-			"billing_event", "viewable needs billing_model cpm: with %s nothing is paid for a view", c.BillingModel,
-		)
-	case !slices.Contains([]Goal{GoalTargetCPA, GoalTargetROAS, GoalMaxConversions, GoalManual}, c.Goal):
-		return invalid("optimization_goal", "must be target_cpa, target_roas, max_conversions or manual")
-	case c.Pacing != PacingEven && c.Pacing != PacingASAP:
-		return invalid("pacing", "must be even or asap")
-	case c.Mode != Broad && c.Mode != Exact:
-		return invalid(
-			"targeting_mode",
-			"must be broad (target tokens add to the campaign's meaning) or exact (they are a filter)",
-		)
-	case !c.MinRelevance.Valid():
-		return invalid("min_relevance", "must be from 0 (the network's floor) to 1")
-	case c.FrequencyCap < 0 || c.FrequencyCap > MaxCap:
-		return invalid("frequency_cap", "must be from 0 (no cap) to %d impressions per session and UTC day", MaxCap)
-	case c.ClickID != ClickIDOn && c.ClickID != ClickIDOff:
-		return invalid("click_id", "must be on or off")
-	case len(c.ConversionType) > MaxConversionType || hasControl(c.ConversionType):
-		return invalid("conversion_type", "must be one line of at most %d bytes", MaxConversionType)
-	case c.SkippableAfterSec < 0 || c.SkippableAfterSec > maxSkipSec:
-		return invalid("skippable_after_sec", "must be from 0 to %d", maxSkipSec)
-	}
-	return nil
-}
-
-func checkAmounts(c *Campaign) error {
-	for _, amount := range []struct {
-		field           string
-		value, low, top money.Micros
-	}{
-		{"bid_amount", c.BidAmount, MinBid, MaxBid},
-		{"daily_budget", c.DailyBudget, MinBudget, MaxDailyBudget},
-		{"total_budget", c.TotalBudget, MinBudget, MaxTotalBudget},
-		{"target_cpa", c.TargetCPA, 0, MaxTotalBudget},
-	} {
-		if amount.value < amount.low || amount.value > amount.top {
-			return invalid(amount.field, "must be from %s to %s USD", amount.low, amount.top)
-		}
-	}
-	if c.TargetROAS != nil && (*c.TargetROAS < 0 || *c.TargetROAS > maxROAS) {
-		return invalid("target_roas", "must be from 0 to %s", maxROAS)
-	}
-	return nil
 }
 
 func hasControl(s string) bool {

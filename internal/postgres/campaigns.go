@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -22,17 +23,7 @@ const (
 	sponsorOfUser = `a.id = coalesce(u.parent_id, u.id) AND (u.parent_id IS NULL OR a.role <> 'admin')`
 
 	// Spend comes from the ledger's rows; today is the UTC day of the database's clock.
-	selectCampaigns = `SELECT c.id, c.advertiser_id, c.name, c.status,
-		c.format, c.headline, c.subtext, c.media_url, c.poster_url, c.logo_url, c.cta_label, c.cta_url,
-			c.skippable_after_sec,
-		c.billing_model, c.billing_event, c.bid_amount, c.daily_budget, c.total_budget, c.target_cpa, c.target_roas,
-			c.optimization_goal, c.goal_multiplier, c.goal_price, c.goal_conversions, c.credit_funded, c.pacing,
-			c.frequency_cap, c.min_relevance, c.targeting_mode, c.click_id, c.conversion_type, c.start_at, c.end_at,
-		c.target_intent_tokens, c.target_keywords, c.target_active_tools, c.target_host_apps,
-		c.target_surfaces, c.target_integration_methods, c.target_regions, c.target_languages, c.deal_ids,
-			c.categories, c.exclude_contexts, c.sensitive_contexts, c.trades,
-		c.family_id, c.vote, c.click_rate, c.convert_rate, c.ceiling, c.bound,
-		c.policy_violations, c.review, c.reviewed, c.approved_creative, c.config_version, c.settings_version, c.created_at, c.updated_at,
+	fromCampaigns = `, c.settings_version, c.family_id, c.vote, c.click_rate, c.convert_rate, c.ceiling, c.bound,
 		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''),
 			coalesce(a.name_verified, false)
 		FROM campaign c
@@ -40,11 +31,6 @@ const (
 		LEFT JOIN app_user a ON ` + sponsorOfUser + `
 		LEFT JOIN campaign_spend d ON d.campaign_id = c.id AND d.day = floor(extract(epoch FROM now()) / 86400)::int
 		LEFT JOIN campaign_total t ON t.campaign_id = c.id`
-
-	selectCampaign = selectCampaigns + ` WHERE c.id = $1`
-
-	// Only the campaign's row is locked: the ledger's rows belong to settlement.
-	lockCampaign = selectCampaign + ` FOR UPDATE OF c`
 
 	orderNewestFirst = ` ORDER BY c.created_at DESC, c.id DESC LIMIT $1 OFFSET $2`
 	countCampaigns   = `SELECT count(*) FROM campaign c`
@@ -57,10 +43,8 @@ const (
 		LEFT JOIN balance b ON b.account = 'advertiser:' || c.advertiser_id::text AND b.asset = 'USD'`
 	orderQueue = `) q ORDER BY q.queued = 'pending' DESC, q.money > 0 DESC, q.queued = 'bound' DESC, q.money DESC,
 		q.created_at DESC, q.id DESC LIMIT $1 OFFSET $2`
-	selectQueued = selectCampaigns + ` WHERE c.id = ANY($1) ORDER BY array_position($1, c.id)`
 
-	selectHead    = `SELECT version FROM config_head`
-	selectChanged = selectCampaigns + ` WHERE c.config_version > $1 ORDER BY c.config_version LIMIT $2`
+	selectHead = `SELECT version FROM config_head`
 
 	// RETURNING is computed under the row lock, so versions and times have the same order. The
 	// advertiser's name is read again here. A change of the name also locks the campaigns before
@@ -74,49 +58,6 @@ const (
 	// time.
 	lockAdvertiser = `SELECT developer_id, disabled FROM app_user WHERE id = $1 FOR NO KEY UPDATE`
 	hasCampaign    = `SELECT EXISTS (SELECT FROM campaign WHERE advertiser_id = $1)`
-
-	insertCampaign = `INSERT INTO campaign (id, advertiser_id, name, status,
-		format, headline, subtext, media_url, poster_url, logo_url, cta_label, cta_url, skippable_after_sec,
-		billing_model, billing_event, bid_amount, daily_budget, total_budget, target_cpa, target_roas,
-			optimization_goal, goal_multiplier, goal_price, goal_conversions, credit_funded, pacing, frequency_cap,
-			min_relevance, targeting_mode, click_id, conversion_type, start_at, end_at,
-		target_intent_tokens, target_keywords, target_active_tools, target_host_apps,
-		target_surfaces, target_integration_methods, target_regions, target_languages, deal_ids, categories,
-			exclude_contexts, sensitive_contexts, trades,
-		policy_violations, review, reviewed, approved_creative, config_version, settings_version, created_at, updated_at,
-			targeting_size)
-		VALUES (@id, @advertiser_id, @name, @status,
-		@format, @headline, @subtext, @media_url, @poster_url, @logo_url, @cta_label, @cta_url, @skippable_after_sec,
-		@billing_model, @billing_event, @bid_amount, @daily_budget, @total_budget, @target_cpa, @target_roas,
-			@optimization_goal, @goal_multiplier, @goal_price, @goal_conversions, @credit_funded, @pacing,
-			@frequency_cap, @min_relevance, @targeting_mode, @click_id, @conversion_type, @start_at, @end_at,
-		@target_intent_tokens, @target_keywords, @target_active_tools, @target_host_apps,
-		@target_surfaces, @target_integration_methods, @target_regions, @target_languages, @deal_ids, @categories,
-			@exclude_contexts, @sensitive_contexts, @trades,
-		@policy_violations, @review, @reviewed, @approved_creative, @config_version, @config_version, @created_at,
-			@updated_at, @targeting_size)`
-
-	updateCampaign = `UPDATE campaign SET name = @name, status = @status,
-		format = @format, headline = @headline, subtext = @subtext, media_url = @media_url, poster_url = @poster_url,
-			logo_url = @logo_url,
-		cta_label = @cta_label, cta_url = @cta_url, skippable_after_sec = @skippable_after_sec,
-		billing_model = @billing_model, billing_event = @billing_event, bid_amount = @bid_amount,
-			daily_budget = @daily_budget, total_budget = @total_budget,
-		target_cpa = @target_cpa, target_roas = @target_roas, optimization_goal = @optimization_goal,
-			goal_multiplier = @goal_multiplier, goal_price = @goal_price, goal_conversions = @goal_conversions,
-			pacing = @pacing, frequency_cap = @frequency_cap, min_relevance = @min_relevance,
-			targeting_mode = @targeting_mode, click_id = @click_id, conversion_type = @conversion_type,
-			start_at = @start_at, end_at = @end_at,
-		target_intent_tokens = @target_intent_tokens, target_keywords = @target_keywords,
-		target_active_tools = @target_active_tools, target_host_apps = @target_host_apps,
-		target_surfaces = @target_surfaces, target_integration_methods = @target_integration_methods,
-		target_regions = @target_regions, target_languages = @target_languages, deal_ids = @deal_ids,
-			categories = @categories,
-		exclude_contexts = @exclude_contexts, sensitive_contexts = @sensitive_contexts, trades = @trades,
-		policy_violations = @policy_violations, review = @review, reviewed = @reviewed,
-			approved_creative = @approved_creative, config_version = @config_version, settings_version = @config_version,
-			updated_at = @updated_at, targeting_size = @targeting_size
-		WHERE id = @id`
 
 	// waiting is [campaign.Campaign.Waits]; campaign_waiting indexes the second half.
 	// An administrator's pause, as [campaign.Campaign.Stopped] finds it.
@@ -157,6 +98,42 @@ const (
 	// greatest: after the clock was set back, an interval must not end before it begins.
 	closeInactive = `UPDATE campaign_inactive SET to_at = greatest(from_at, $2) WHERE campaign_id = $1 AND to_at IS NULL`
 )
+
+// The statements name the columns of [campaign.Table], settings_version and targeting_size.
+var (
+	selectCampaigns = `SELECT c.` + strings.Join(columns(stored), `, c.`) + fromCampaigns
+	selectCampaign  = selectCampaigns + ` WHERE c.id = $1`
+	// Only the campaign's row is locked: the ledger's rows belong to settlement.
+	lockCampaign  = selectCampaign + ` FOR UPDATE OF c`
+	selectChanged = selectCampaigns + ` WHERE c.config_version > $1 ORDER BY c.config_version LIMIT $2`
+	selectQueued  = selectCampaigns + ` WHERE c.id = ANY($1) ORDER BY array_position($1, c.id)`
+
+	insertCampaign = `INSERT INTO campaign (` + strings.Join(columns(stored), `, `) + `, settings_version, targeting_size)
+		VALUES (@` + strings.Join(columns(stored), `, @`) + `, @config_version, @targeting_size)`
+	updateCampaign = `UPDATE campaign SET ` + assignments(columns(editable)) + `settings_version = @config_version,
+		targeting_size = @targeting_size WHERE id = @id`
+)
+
+func stored(f campaign.Field) bool   { return f.Column != "" }
+func editable(f campaign.Field) bool { return stored(f) && f.By != campaign.OnCreation }
+
+// columns returns the columns of the fields that match.
+func columns(match func(campaign.Field) bool) (names []string) {
+	for _, f := range campaign.Table {
+		if match(f) {
+			names = append(names, f.Column)
+		}
+	}
+	return names
+}
+
+func assignments(columns []string) string {
+	var list strings.Builder
+	for _, column := range columns {
+		list.WriteString(column + ` = @` + column + `, `)
+	}
+	return list.String()
+}
 
 var (
 	_ campaign.Store   = (*Campaigns)(nil)
@@ -412,45 +389,28 @@ func writeCampaign(ctx context.Context, tx pgx.Tx, ch change) error {
 }
 
 func campaignArgs(c *campaign.Campaign) (pgx.NamedArgs, error) {
-	violations, err := json.Marshal(c.PolicyViolations)
-	if err != nil {
-		return nil, err
-	}
-	var review []byte // NULL
-	if c.Review != nil {
-		if review, err = json.Marshal(c.Review); err != nil {
+	args := pgx.NamedArgs{"targeting_size": c.TargetingSize()}
+	for i := range campaign.Table {
+		f := &campaign.Table[i]
+		if f.Column == "" {
+			continue
+		}
+		value := reflect.ValueOf(f.At(c)).Elem()
+		args[f.Column] = value.Interface()
+		if f.Kind != campaign.Object {
+			continue
+		}
+		if value.Kind() == reflect.Pointer && value.IsNil() {
+			args[f.Column] = nil
+			continue
+		}
+		text, err := json.Marshal(value.Interface())
+		if err != nil {
 			return nil, err
 		}
+		args[f.Column] = text
 	}
-	var approved []byte // NULL
-	if c.Approved != nil {
-		if approved, err = json.Marshal(c.Approved); err != nil {
-			return nil, err
-		}
-	}
-	return pgx.NamedArgs{
-		"id": c.ID, "advertiser_id": c.AdvertiserID, "name": c.Name, "status": c.Status,
-		"format": c.Format, "headline": c.Headline, "subtext": c.Subtext, "media_url": c.MediaURL,
-		"poster_url": c.PosterURL, "logo_url": c.LogoURL,
-		"cta_label": c.CTALabel, "cta_url": c.CTAURL, "skippable_after_sec": c.SkippableAfterSec,
-		"billing_model": c.BillingModel, "billing_event": c.BillingEvent, "bid_amount": c.BidAmount,
-		"daily_budget": c.DailyBudget, "total_budget": c.TotalBudget,
-		"target_cpa": c.TargetCPA, "target_roas": c.TargetROAS, "optimization_goal": c.Goal,
-		"goal_multiplier": c.GoalMultiplier, "goal_price": c.GoalPrice, "goal_conversions": c.GoalConversions,
-		"credit_funded": c.CreditFunded,
-		"pacing":        c.Pacing, "frequency_cap": c.FrequencyCap, "min_relevance": c.MinRelevance,
-		"targeting_mode": c.Mode, "click_id": c.ClickID, "conversion_type": c.ConversionType,
-		"start_at": c.StartAt, "end_at": c.EndAt,
-		"target_intent_tokens": c.IntentTokens, "target_keywords": c.Keywords, "target_active_tools": c.ActiveTools,
-		"target_host_apps": c.HostApps, "target_surfaces": c.Surfaces,
-		"target_integration_methods": c.IntegrationMethods,
-		"target_regions":             c.Regions, "target_languages": c.Languages, "deal_ids": c.Deals,
-		"categories":       c.Categories,
-		"exclude_contexts": c.ExcludeContexts, "sensitive_contexts": c.SensitiveContexts, "trades": c.Trades,
-		"policy_violations": violations, "review": review, "reviewed": c.Reviewed, "approved_creative": approved,
-		"config_version": c.ConfigVersion, "created_at": c.CreatedAt, "updated_at": c.UpdatedAt,
-		"targeting_size": c.TargetingSize(),
-	}, nil
+	return args, nil
 }
 
 // ChangedCampaigns lists the campaigns with a config version above since, in version order. All
@@ -501,34 +461,30 @@ func readCampaigns(ctx context.Context, q querier, sql string, args ...any) ([]c
 
 // scanCampaign reads a row of selectCampaigns.
 func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
-	var violations, review, approved []byte
-	err = row.Scan(&c.ID, &c.AdvertiserID, &c.Name, &c.Status,
-		&c.Format, &c.Headline, &c.Subtext, &c.MediaURL, &c.PosterURL, &c.LogoURL, &c.CTALabel, &c.CTAURL,
-		&c.SkippableAfterSec,
-		&c.BillingModel, &c.BillingEvent, &c.BidAmount, &c.DailyBudget, &c.TotalBudget, &c.TargetCPA, &c.TargetROAS,
-		&c.Goal, &c.GoalMultiplier, &c.GoalPrice, &c.GoalConversions, &c.CreditFunded, &c.Pacing, &c.FrequencyCap,
-		&c.MinRelevance, &c.Mode, &c.ClickID, &c.ConversionType, &c.StartAt, &c.EndAt,
-		&c.IntentTokens, &c.Keywords, &c.ActiveTools, &c.HostApps, &c.Surfaces, &c.IntegrationMethods, &c.Regions,
-		&c.Languages, &c.Deals, &c.Categories, &c.ExcludeContexts, &c.SensitiveContexts, &c.Trades,
-		&c.Standing.Family, &c.Standing.Vote, &c.Standing.ClickRate, &c.Standing.ConvertRate, &c.Standing.Ceiling,
-		&c.Standing.Bound,
-		&violations, &review, &c.Reviewed, &approved, &c.ConfigVersion, &c.SettingsVersion, &c.CreatedAt, &c.UpdatedAt,
-		&c.SpentToday, &c.SpentTotal,
-		&c.Advertiser.Name, &c.Advertiser.Verified)
-	if err != nil {
-		return c, err
-	}
-	if err := json.Unmarshal(violations, &c.PolicyViolations); err != nil {
-		return c, fmt.Errorf("campaign %s: policy violations: %w", c.ID, err)
-	}
-	if approved != nil {
-		if err := json.Unmarshal(approved, &c.Approved); err != nil {
-			return c, fmt.Errorf("campaign %s: approved version: %w", c.ID, err)
+	var to []any
+	objects := map[*campaign.Field]*[]byte{}
+	for i := range campaign.Table {
+		switch f := &campaign.Table[i]; {
+		case f.Column == "":
+		case f.Kind == campaign.Object:
+			objects[f] = new([]byte)
+			to = append(to, objects[f])
+		default:
+			to = append(to, f.At(&c))
 		}
 	}
-	if review != nil {
-		if err := json.Unmarshal(review, &c.Review); err != nil {
-			return c, fmt.Errorf("campaign %s: review: %w", c.ID, err)
+	to = append(to, &c.SettingsVersion, &c.Standing.Family, &c.Standing.Vote, &c.Standing.ClickRate,
+		&c.Standing.ConvertRate, &c.Standing.Ceiling, &c.Standing.Bound, &c.SpentToday, &c.SpentTotal,
+		&c.Advertiser.Name, &c.Advertiser.Verified)
+	if err := row.Scan(to...); err != nil {
+		return c, err
+	}
+	for f, text := range objects {
+		if *text == nil {
+			continue
+		}
+		if err := json.Unmarshal(*text, f.At(&c)); err != nil {
+			return c, fmt.Errorf("campaign %s: %s: %w", c.ID, f.Column, err)
 		}
 	}
 	c.Normalize()

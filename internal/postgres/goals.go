@@ -10,9 +10,10 @@ import (
 	"adnet/internal/campaign"
 )
 
+// campaign_goals indexes them.
+var selectPursued = selectCampaigns + ` WHERE c.status = 'active' AND c.optimization_goal <> 'manual' ORDER BY c.id`
+
 const (
-	// campaign_goals indexes them.
-	selectPursued    = selectCampaigns + ` WHERE c.status = 'active' AND c.optimization_goal <> 'manual' ORDER BY c.id`
 	selectGoalStates = `SELECT campaign_id, state FROM goal_state`
 
 	// In the order of ids, so that processes that write the same states cannot deadlock.

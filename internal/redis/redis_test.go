@@ -81,7 +81,8 @@ func someCampaign(version int64) campaign.Campaign {
 	roas := 3 * money.USD
 	c := campaign.Campaign{
 		ID: uuid.New(), AdvertiserID: uuid.New(), Name: "Ärger & <b>Spaß</b> \u2028", Status: campaign.Active,
-		Format: campaign.Native, Headline: `say "hi"`, BillingModel: campaign.CPM, BidAmount: 3_370_001,
+		Creative:     campaign.Creative{Format: campaign.Native, Headline: `say "hi"`},
+		BillingModel: campaign.CPM, BidAmount: 3_370_001,
 		DailyBudget: 10 * money.USD, TotalBudget: money.Max, TargetROAS: &roas, Goal: campaign.GoalManual,
 		Targeting:     campaign.Targeting{IntentTokens: []string{"buy shoes", "läufer"}, Regions: []string{"de"}},
 		ConfigVersion: version,

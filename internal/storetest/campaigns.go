@@ -41,7 +41,8 @@ var campaignCases = []testCase{
 		u := AddUser(t, s)
 		at := time.Date(2026, 2, 3, 4, 5, 6, 123456789, time.FixedZone("x", 7200))
 		created, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: campaign.Campaign{
-			ID: newID(t), AdvertiserID: u.ID, Status: campaign.Active, Format: campaign.Native,
+			ID: newID(t), AdvertiserID: u.ID, Status: campaign.Active,
+			Creative:     campaign.Creative{Format: campaign.Native},
 			BillingModel: campaign.CPM, CreatedAt: at,
 		}})
 		require.NoError(t, err)
@@ -131,27 +132,15 @@ var campaignCases = []testCase{
 	}},
 	{"UpdateKeepsTheResult", func(t *testing.T, s Stores) {
 		c := AddCampaign(t, s, AddUser(t, s).ID, campaign.Active)
-		roas := money.Micros(2_000_000)
 		edit := func(e *campaign.Campaign) {
-			e.Name, e.Status, e.Format, e.Headline, e.Subtext = "n", campaign.Paused, campaign.Image, "h", "s"
-			e.MediaURL, e.PosterURL, e.LogoURL, e.CTALabel, e.CTAURL, e.SkippableAfterSec = "m", "p", "logo", "l", "u",
-				9
-			e.BillingModel, e.BidAmount, e.DailyBudget, e.TotalBudget, e.TargetCPA, e.TargetROAS = campaign.CPA, 1, 2,
-				3, 4, &roas
-			e.Goal, e.Pacing, e.FrequencyCap, e.ClickID = campaign.GoalManual, campaign.PacingEven, 0,
-				campaign.ClickIDOn
-			e.ConversionType = ""
-			later := c.EndAt.Add(time.Hour)
-			e.StartAt, e.EndAt = nil, &later
-			e.Targeting = campaign.Targeting{
-				Mode:         campaign.Broad,
-				IntentTokens: []string{"1"}, Keywords: []string{}, ActiveTools: []string{"2", "3"},
-				HostApps: []string{"4"}, Surfaces: []string{"5"},
-				IntegrationMethods: []string{"6"}, Regions: []string{"7"}, Languages: []string{"8"},
+			for i := range campaign.Table {
+				if f := &campaign.Table[i]; f.By == campaign.ByOwner {
+					change(t, f, e)
+				}
 			}
-			e.Deals, e.Categories = []string{"9", "b"}, []string{"IAB7-39", "IAB1"}
-			e.ExcludeContexts, e.SensitiveContexts, e.Trades = []string{}, []string{"grief"},
-				[]string{"dating", "credit"}
+			e.Status, e.BillingModel, e.BillingEvent = campaign.Paused, campaign.CPA, campaign.OnImpression
+			e.Goal, e.FrequencyCap, e.ConversionType, e.StartAt = campaign.GoalManual, 0, "", nil
+			e.Keywords, e.ExcludeContexts = []string{}, []string{}
 			e.PolicyViolations = []campaign.Violation{}
 		}
 		want := c.Clone()

@@ -8,6 +8,8 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
+	"adnet/internal/share"
 )
 
 // FirstHead is the config version of an empty store. It is not 0, which means "no complete catalog"
@@ -140,31 +143,71 @@ func AddUser(t *testing.T, s Stores) account.User {
 	return u
 }
 
-// NewCampaign returns a campaign with every stored field set; it is not stored yet.
+// NewCampaign returns a campaign with every stored field set; it is not stored yet. The fields that
+// cases depend on have values of their own, all others come from the table of fields.
 func NewCampaign(t *testing.T, advertiser uuid.UUID) campaign.Campaign {
 	t.Helper()
-	roas := money.Micros(3_500_000)
-	starts, ends := time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC), time.Date(2027, 5, 1, 8, 0, 1, 0, time.UTC)
-	return campaign.Campaign{
-		ID: newID(t), AdvertiserID: advertiser, Name: "Spring", Status: campaign.InReview,
-		Format: campaign.Video, Headline: "Ship faster", Subtext: "Every build, cached",
-		MediaURL:  "https://cdn.example.com/a.mp4",
-		PosterURL: "https://cdn.example.com/a.jpg", LogoURL: "https://cdn.example.com/logo.png",
-		Deals: []string{"Deal-1", "x"}, Categories: []string{"IAB19"}, ExcludeContexts: []string{"disasters"},
-		SensitiveContexts: []string{"health", "debt"}, Trades: []string{"credit"}, CTALabel: "Try it",
-		CTAURL: "https://example.com/try", SkippableAfterSec: 5,
+	c := campaign.Campaign{
+		ID: newID(t), AdvertiserID: advertiser, Status: campaign.InReview,
 		BillingModel: campaign.CPC, BillingEvent: campaign.OnImpression, BidAmount: 1_250_000,
-		DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD,
-		TargetCPA: 12 * money.USD, TargetROAS: &roas, Goal: campaign.GoalTargetCPA,
-		Pursuit: campaign.Pursuit{GoalStatus: campaign.GoalOff, GoalMultiplier: money.USD}, Pacing: campaign.PacingASAP,
-		FrequencyCap: 7, MinRelevance: 250_000, ClickID: campaign.ClickIDOff, ConversionType: "signup", StartAt: &starts, EndAt: &ends,
-		Targeting: campaign.Targeting{
-			Mode: campaign.Broad, IntentTokens: []string{"ci", "Build Cache"}, Keywords: []string{"go", "übung"},
-			ActiveTools: []string{"tool-1"}, HostApps: []string{"editor"},
-			Surfaces: []string{"chat", "tool_result"}, IntegrationMethods: []string{"mcp"},
-			Regions: []string{"DE", "US"}, Languages: []string{"en"},
-		},
+		DailyBudget: 50 * money.USD, TotalBudget: 1000 * money.USD, TargetCPA: 12 * money.USD,
+		Goal: campaign.GoalTargetCPA, ConversionType: "signup",
+		Targeting:  campaign.Targeting{IntegrationMethods: []string{"mcp"}},
+		Pursuit:    campaign.Pursuit{GoalStatus: campaign.GoalOff, GoalMultiplier: money.USD},
+		Categories: []string{"IAB19"}, ExcludeContexts: []string{"disasters"},
+		SensitiveContexts: []string{"health", "debt"}, Trades: []string{"credit"},
 		PolicyViolations: []campaign.Violation{{Rule: "caps", Field: "headline", Message: "too loud"}},
+	}
+	for i := range campaign.Table {
+		f := &campaign.Table[i]
+		if f.By == campaign.ByOwner && reflect.ValueOf(f.At(&c)).Elem().IsZero() {
+			change(t, f, &c)
+		}
+	}
+	return c
+}
+
+// change gives a field of c another value.
+func change(t *testing.T, f *campaign.Field, c *campaign.Campaign) {
+	t.Helper()
+	switch at := f.At(c).(type) {
+	case *string:
+		switch {
+		case f.Kind == campaign.Choice:
+			others := slices.DeleteFunc(slices.Clone(f.Values), func(value string) bool {
+				return value == *at || *at == "" && value == f.Absent
+			})
+			*at = others[len(others)-1]
+		case f.Kind == campaign.Link && *at == "":
+			*at = "https://example.com/" + f.Name
+		default:
+			*at += f.Name + "ü"
+		}
+	case *int:
+		*at++
+	case *money.Micros:
+		*at++
+	case *share.Share:
+		*at++
+	case **money.Micros:
+		next := money.Micros(3_500_000)
+		if *at != nil {
+			next = **at + 1
+		}
+		*at = &next
+	case **time.Time:
+		next := time.Date(2027, 5, 1, 8, 0, 1, 0, time.UTC)
+		if f.Name == "start_at" {
+			next = time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC)
+		}
+		if *at != nil {
+			next = (*at).Add(time.Hour)
+		}
+		*at = &next
+	case *[]string:
+		*at = append(slices.Clone(*at), f.Name, "Ü")
+	default:
+		t.Fatalf("the field %s has a type that this suite does not know", f.Name)
 	}
 }
 

@@ -4,7 +4,8 @@ package openapi
 
 import _ "embed"
 
-// Document is openapi.json: OpenAPI 3.1, kept by hand.
+// Document is openapi.json: OpenAPI 3.1, written by hand except for the properties of campaigns
+// (internal/campaign/gen).
 //
 //go:embed openapi.json
 var Document []byte

@@ -235,8 +235,10 @@ func (m *month) pay(ctx context.Context, who person, amount money.Micros) error 
 func (m *month) advertise(ctx context.Context, e *entry, bid money.Micros, topic int, reviewed bool) error {
 	e.id = m.id()
 	c := campaign.Campaign{
-		ID: e.id, AdvertiserID: e.owner.id, Name: "n", Status: campaign.Active, Format: campaign.Native,
-		Headline: fmt.Sprintf("Offer %s", e.id.String()[30:]), CTAURL: "https://" + e.id.String()[24:] + ".example/",
+		ID: e.id, AdvertiserID: e.owner.id, Name: "n", Status: campaign.Active, Creative: campaign.Creative{
+			Format: campaign.Native, Headline: fmt.Sprintf("Offer %s", e.id.String()[30:]),
+			CTAURL: "https://" + e.id.String()[24:] + ".example/",
+		},
 		BillingModel: e.billing, BidAmount: bid, DailyBudget: 1_000 * money.USD, TotalBudget: 20_000 * money.USD,
 		Goal: campaign.GoalManual, Targeting: campaign.Targeting{IntentTokens: []string{topicName(topic)}},
 	}
