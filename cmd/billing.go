@@ -26,7 +26,7 @@ func (r *ingressRole) billing() error {
 		return err
 	}
 	billing.New(billing.Deps{
-		Metrics: r.metrics, Auth: r.auth, Users: r.Books, Ledger: r.Books, Publishers: r.Books, Payments: payments,
+		Metrics: r.metrics, Users: r.Books, Ledger: r.Books, Publishers: r.Books, Payments: payments,
 		Demo: demo, Deliveries: r.limits,
 		Prepaid: r.inputs.Money.Required(), Now: time.Now,
 	}).Mount(r.http)

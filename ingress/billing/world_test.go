@@ -93,7 +93,6 @@ func newWorld(t testing.TB, o options) *world {
 		Deliveries: deliveries,
 		Metrics:    prometheus.NewRegistry(), Users: w.Store, Ledger: w.Store, Publishers: w.Store, Payments: payments,
 		Demo: demo, Prepaid: o.prepaid, Now: w.Clock,
-		Auth: w.Auth,
 	}).Mount(w.HTTP)
 	return w
 }

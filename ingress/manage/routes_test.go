@@ -30,7 +30,7 @@ func everything(t *testing.T) *world {
 	endpoints.Mount(t, w.HTTP, endpoints.Parts{
 		Auth: w.Auth, Campaigns: w.campaigns, Management: w.management(), Now: w.Clock,
 		Billing: billing.New(billing.Deps{
-			Metrics: prometheus.NewRegistry(), Auth: w.Auth, Users: w.Store, Ledger: w.Store, Publishers: w.Store,
+			Metrics: prometheus.NewRegistry(), Users: w.Store, Ledger: w.Store, Publishers: w.Store,
 			Payments: payments, Now: w.Clock,
 		}),
 	})
