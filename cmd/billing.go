@@ -26,7 +26,7 @@ func (r *ingressRole) billing() error {
 		return err
 	}
 	billing.New(billing.Deps{
-		Metrics: r.metrics, Auth: r.auth, Users: r.Stores.Accounts, Ledger: r.Stores.Ledger,
+		Metrics: r.metrics, Users: r.Stores.Accounts, Ledger: r.Stores.Ledger,
 		Publishers: r.Stores.Publishers, Payments: payments,
 		Demo: demo, Deliveries: r.limits,
 		Prepaid: r.inputs.Money.Required(), Now: time.Now,

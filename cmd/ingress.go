@@ -251,7 +251,7 @@ func (r *ingressRole) listening() (err error) {
 	r.http, err = httpapi.New(
 		r.inputs.Config.HTTP,
 		httpapi.Deps{
-			Log: r.Log, Metrics: r.metrics, Readiness: r.readiness, Guard: r.limits, Once: once,
+			Log: r.Log, Metrics: r.metrics, Readiness: r.readiness, Auth: r.auth, Guard: r.limits, Once: once,
 			KeepFiles: r.keepFiles(),
 		},
 	)

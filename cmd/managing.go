@@ -85,17 +85,17 @@ func (r *ingressRole) managing() error {
 		Unfunded: payment.Funding{Balances: r.Stores.Ledger, Required: r.inputs.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
-		Auth: r.auth, Keyring: r.inputs.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns,
+		Keyring: r.inputs.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns,
 		Store: r.Stores.Campaigns, Now: time.Now,
 	}).Mount(r.http)
 	oversee.New(oversee.Deps{
-		Auth: r.auth, Ledger: r.Stores.Ledger, History: r.Past, Letters: r.Stores.Letters, Broker: r.producer,
+		Ledger: r.Stores.Ledger, History: r.Past, Letters: r.Stores.Letters, Broker: r.producer,
 		Look:  r.look,
 		Ready: r.readiness.Check, Settings: r.inputs.Config.inForce, Now: time.Now,
 	}).Mount(r.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
 	preview.New(preview.Deps{
-		Auth: r.auth, Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Disclosure: r.inputs.Config.Offer.Disclosure,
+		Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Disclosure: r.inputs.Config.Offer.Disclosure,
 		VideoSec: r.inputs.Config.RTB.VideoSec,
 	}).Mount(r.http)
 	if !r.inputs.Config.Console.On() {

@@ -136,7 +136,7 @@ func (r *ingressRole) serving() error {
 	tools, err := mcp.New(
 		r.inputs.Config.MCP,
 		mcp.Deps{
-			Log: r.Log, Metrics: r.metrics, Auth: r.auth, Ads: ads, Events: r.tracker, Hosts: hosts, Now: time.Now,
+			Log: r.Log, Metrics: r.metrics, Ads: ads, Events: r.tracker, Hosts: hosts, Now: time.Now,
 			BaseURL: r.http.BaseURL,
 		},
 	)
@@ -144,7 +144,7 @@ func (r *ingressRole) serving() error {
 		return err
 	}
 	bids, err := rtb.New(r.inputs.Config.RTB, rtb.Deps{
-		Metrics: r.metrics, Auth: r.auth, Seller: ads, Limiter: r.limits, Keyring: r.inputs.Ring, Producer: r.producer,
+		Metrics: r.metrics, Seller: ads, Limiter: r.limits, Keyring: r.inputs.Ring, Producer: r.producer,
 		Now: time.Now,
 	})
 	if err != nil {

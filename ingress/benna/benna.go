@@ -41,7 +41,7 @@ func New(deps Deps) *API {
 func (a *API) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: the endpoint changes nothing.
 	h.HandleActions(http.MethodPost, "/api/benna", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
-		"": {Do: a.score}, "score": {Do: a.score}, "engine-status": {Do: a.status},
+		"": {Do: a.score}, "score": {Do: a.score}, "engine-status": {Do: httpapi.Open(a.status)},
 	}}, httpapi.Policy{Limit: httpapi.LimitRanking, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 }
 
@@ -76,15 +76,11 @@ type statusReply struct {
 	Diagnostics  Report       `json:"diagnostics"`
 }
 
-// status serves op=engine-status.
-func (a *API) status(c *gin.Context) error {
-	// status needs no body, but checks the one it gets.
-	if err := readIfAny(c); err != nil {
-		return err
-	}
+// status serves op=engine-status. It needs no body, but checks the one it gets.
+func (a *API) status(*gin.Context, anyRequest) (statusReply, error) {
 	x := a.deps.Snapshot()
 	t := x.Table()
-	return httpapi.JSON(c, http.StatusOK, statusReply{
+	return statusReply{
 		ModelVersion: x.Model(), Kind: "text-match", Learned: x.Learnt() != nil, Signals: signalNames[:],
 		Weights: weightsReply{
 			Tool: share(t.Tool.PerMille()), Host: share(t.Host.PerMille()), Surface: share(t.Surface.PerMille()),
@@ -94,5 +90,5 @@ func (a *API) status(c *gin.Context) error {
 			Terms: x.Words().Len(),
 		},
 		Diagnostics: a.deps.Diagnostics.Report(a.deps.Now()),
-	})
+	}, nil
 }

@@ -122,7 +122,7 @@ func (in *scoreRequest) judge() verdict {
 	return verdict{Tier: v.Tier(), Subject: v.Subject().String()}
 }
 
-// score serves op=score.
+// score serves op=score. Its latency includes the time to read the body.
 func (a *API) score(c *gin.Context) error {
 	started := a.deps.Now()
 	var in scoreRequest
@@ -147,8 +147,11 @@ func (a *API) score(c *gin.Context) error {
 	})
 }
 
-// readIfAny checks the optional body of a request.
-func readIfAny(c *gin.Context) error {
+// anyRequest is an optional body that is only checked.
+type anyRequest struct{}
+
+// Read implements [httpapi.Input].
+func (*anyRequest) Read(c *gin.Context) error {
 	return httpapi.ReadBody(c, func(body []byte) error {
 		if len(body) == 0 {
 			return nil

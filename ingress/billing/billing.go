@@ -55,7 +55,6 @@ type Users interface {
 // Deps holds the dependencies of the endpoints.
 type Deps struct {
 	Metrics  prometheus.Registerer
-	Auth     *httpapi.Auth
 	Users    Users
 	Ledger   Ledger
 	Payments *payment.Service
@@ -98,27 +97,32 @@ func (a *API) Mount(s *httpapi.Server) {
 	}
 	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
 	s.HandleActions(http.MethodPost, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings},
-		"statement":       {Do: a.statement},
-		"create_checkout": {Do: a.createCheckout, Policy: changes}, "deposit": {Do: a.deposit, Policy: changes},
-		"quarantine": {Do: a.decideQuarantine, Policy: ofAdmin(changes)},
-		"mint_cap":   {Do: a.mintCap, Policy: ofAdmin(changes)},
-		"parked":     {Do: a.decideParked, Policy: ofAdmin(changes)},
+		"balance":         {Do: httpapi.Do(a.balance)},
+		"history":         {Do: httpapi.Do(a.history)},
+		"earnings":        {Do: httpapi.Do(a.earnings)},
+		"statement":       {Do: httpapi.Do(a.statement)},
+		"create_checkout": {Do: httpapi.Do(a.createCheckout), Policy: changes},
+		"deposit":         {Do: httpapi.Do(a.deposit), Policy: changes},
+		"quarantine":      {Do: httpapi.Do(a.decideQuarantine), Policy: ofAdmin(changes)},
+		"mint_cap":        {Do: httpapi.Do(a.mintCap), Policy: ofAdmin(changes)},
+		"parked":          {Do: httpapi.Do(a.decideParked), Policy: ofAdmin(changes)},
 		// No Idempotency-Key: deliveries count once by their event ids. No limit before the
 		// signature is checked, so that a stranger cannot lock out the provider.
-		"webhook": {Do: a.webhook, Policy: httpapi.Policy{
+		"webhook": {Do: httpapi.Open(a.webhook), Policy: httpapi.Policy{
 			Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
 			Body: maxDelivery,
 		}},
-		"payout": {Do: retired, Policy: httpapi.Policy{
+		"payout": {Do: httpapi.Open(retired), Policy: httpapi.Policy{
 			Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.No,
 		}},
 	}}, queries)
 	s.HandleActions(http.MethodGet, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"balance": {Do: a.balance}, "history": {Do: a.history}, "earnings": {Do: a.earnings},
-		"statement": {Do: a.statement},
-		"credits":   {Do: a.credits}, "parked": {Do: a.parked, Policy: ofAdmin(reads)},
-		"quarantine": {Do: a.quarantines, Policy: ofAdmin(reads)},
+		"balance":   {Do: httpapi.Do(a.balance)},
+		"history":   {Do: httpapi.Do(a.history)},
+		"earnings":  {Do: httpapi.Do(a.earnings)},
+		"statement": {Do: httpapi.Do(a.statement)},
+		"credits":   {Do: httpapi.Do(a.credits)}, "parked": {Do: httpapi.Do(a.parked), Policy: ofAdmin(reads)},
+		"quarantine": {Do: httpapi.Do(a.quarantines), Policy: ofAdmin(reads)},
 	}}, reads)
 	// Registered in every mode, so that the routes do not differ. Without the demo provider no
 	// checkout exists.
@@ -143,14 +147,28 @@ var questions = httpapi.Params{
 }
 
 // retired rejects the actions of the removed cash-payout feature.
-func retired(*gin.Context) error {
-	return errs.New(errs.Retired, "there are no cash payouts; Credits promote your own product in the network")
+func retired(*gin.Context, httpapi.None) (any, error) {
+	return nil, errs.New(errs.Retired, "there are no cash payouts; Credits promote your own product in the network")
 }
 
 // accountFields are the optional fields of every action's body that name an account.
 type accountFields struct {
 	AdvertiserID *string `json:"advertiser_id"`
 	DeveloperID  *string `json:"developer_id"`
+}
+
+// accountQuery is the input of a read: its accounts, from an optional body or the query.
+type accountQuery struct{ accountFields }
+
+// Read implements [httpapi.Input].
+func (q *accountQuery) Read(c *gin.Context) error {
+	if c.Request.Method != http.MethodPost {
+		return nil
+	}
+	body := httpapi.Optional[accountFields]{}
+	err := body.Read(c)
+	q.accountFields = body.In
+	return err
 }
 
 // named returns the account id in field, from the body or else from the query, or nil if neither
@@ -174,12 +192,10 @@ type parties struct {
 	developer  uuid.UUID
 }
 
-// parties checks the caller and the accounts in the request: the caller's own, or any account for
+// parties checks the accounts in the request: the caller's own, or any account for
 // an administrator.
-func (a *API) parties(c *gin.Context, in accountFields) (p parties, err error) {
-	if p.caller, err = a.deps.Auth.User(c); err != nil {
-		return p, err
-	}
+func (a *API) parties(c *gin.Context, caller account.User, in accountFields) (p parties, err error) {
+	p.caller = caller
 	advertiser, err := named(c, "advertiser_id", in.AdvertiserID)
 	if err != nil {
 		return p, err
@@ -219,27 +235,6 @@ func (a *API) parties(c *gin.Context, in accountFields) (p parties, err error) {
 		}
 	}
 	return p, nil
-}
-
-// partiesOf is parties for actions with an optional body.
-func (a *API) partiesOf(c *gin.Context) (parties, error) {
-	// Authenticate first: the reply to a stranger must not depend on the body.
-	if _, err := a.deps.Auth.User(c); err != nil {
-		return parties{}, err
-	}
-	var in accountFields
-	if c.Request.Method == http.MethodPost {
-		err := httpapi.ReadBody(c, func(body []byte) error {
-			if len(body) == 0 {
-				return nil
-			}
-			return httpapi.Unmarshal(body, &in)
-		})
-		if err != nil {
-			return parties{}, err
-		}
-	}
-	return a.parties(c, in)
 }
 
 // fundingMode returns the name of the way cash campaigns pay.

@@ -1,12 +1,12 @@
 package billing
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/ledger"
 )
 
@@ -21,19 +21,19 @@ type waitReply struct {
 
 // credits serves action=credits: the balances of a publisher's Credits, and the reason for each
 // amount that cannot be spent yet.
-func (a *API) credits(c *gin.Context) error {
-	p, err := a.partiesOf(c)
+func (a *API) credits(c *gin.Context, caller account.User, in accountQuery) (httpapi.Object, error) {
+	p, err := a.parties(c, caller, in.accountFields)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx := c.Request.Context()
 	balance, err := a.deps.Ledger.CreditBalance(ctx, p.developer)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	days, err := a.deps.Ledger.WaitingDays(ctx, p.developer)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	waits, frozen := []waitReply{}, false
 	for _, d := range days {
@@ -48,7 +48,7 @@ func (a *API) credits(c *gin.Context) error {
 		}
 		waits = append(waits, row)
 	}
-	reply := map[string]any{"developer_id": p.developer, "waits": waits, "frozen": frozen}
+	reply := httpapi.Object{"developer_id": p.developer, "waits": waits, "frozen": frozen}
 	answerCredits(reply, balance)
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }

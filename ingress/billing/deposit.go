@@ -1,55 +1,50 @@
 package billing
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/payment"
 )
 
+type checkoutRequest struct {
+	accountFields
+	Amount    *money.Micros   `json:"amount"`
+	ReturnURL string          `json:"return_url"`
+	Provider  ledger.Provider `json:"provider"`
+	Currency  string          `json:"currency"`
+}
+
 // createCheckout serves action=create_checkout.
-func (a *API) createCheckout(c *gin.Context) error {
-	if _, err := a.deps.Auth.User(c); err != nil {
-		return err
-	}
-	var in struct {
-		accountFields
-		Amount    *money.Micros   `json:"amount"`
-		ReturnURL string          `json:"return_url"`
-		Provider  ledger.Provider `json:"provider"`
-		Currency  string          `json:"currency"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
-	p, err := a.parties(c, in.accountFields)
+func (a *API) createCheckout(c *gin.Context, caller account.User, in checkoutRequest) (httpapi.Object, error) {
+	p, err := a.parties(c, caller, in.accountFields)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if in.Amount == nil {
-		return errs.New(errs.InvalidRequest, "amount is required").With("field", "amount")
+		return nil, errs.New(errs.InvalidRequest, "amount is required").With("field", "amount")
 	}
 	if p.advertiser == uuid.Nil {
-		return errs.New(errs.InvalidRequest, "advertiser_id is required").With("field", "advertiser_id")
+		return nil, errs.New(errs.InvalidRequest, "advertiser_id is required").With("field", "advertiser_id")
 	}
 	opened, err := a.deps.Payments.Open(c.Request.Context(), p.caller, payment.CheckoutRequest{
 		Advertiser: p.advertiser, Amount: *in.Amount, ReturnURL: in.ReturnURL, Provider: in.Provider,
 		Currency: in.Currency,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{
+	return httpapi.Object{
 		"checkout_url": opened.URL, "deposit_id": opened.Deposit.ID, "provider": opened.Deposit.Provider,
 		"amount": opened.Deposit.Requested,
-	})
+	}, nil
 }
 
 // depositReply is a deposit. Amount is the credited amount, 0 while the deposit is open.
@@ -110,32 +105,25 @@ func (in depositRequest) reference() (payment.DepositReference, error) {
 
 // deposit serves action=deposit. A payment is credited once the provider confirms it, with the
 // provider's amount.
-func (a *API) deposit(c *gin.Context) error {
-	if _, err := a.deps.Auth.User(c); err != nil {
-		return err
-	}
-	var in depositRequest
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
-	p, err := a.parties(c, in.accountFields)
+func (a *API) deposit(c *gin.Context, caller account.User, in depositRequest) (reply depositReply, err error) {
+	p, err := a.parties(c, caller, in.accountFields)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	reference, err := in.reference()
 	if err != nil {
-		return err
+		return reply, err
 	}
 	d, deduped, err := a.deps.Payments.Confirm(c.Request.Context(), p.caller, reference)
 	if err != nil {
-		return err
+		return reply, err
 	}
-	return httpapi.JSON(c, http.StatusOK, depositReply{
+	return depositReply{
 		ID: d.ID, AdvertiserID: d.AdvertiserID, Provider: d.Provider, Status: d.Status(), Amount: d.Paid,
 		Refunded: d.Reversed - d.Disputed, Disputed: d.Disputed,
 		Requested: d.Requested, Currency: ledger.USD, PaymentID: d.PaymentID, CreatedAt: d.CreatedAt.UTC(),
 		Deduped: deduped,
-	})
+	}, nil
 }
 
 // refused returns the error of a delivery. An unsigned delivery counts against its address; a
@@ -152,7 +140,7 @@ func (a *API) refused(c *gin.Context, err error) error {
 
 // webhook serves action=webhook. Providers have no login: the signature over the raw body
 // authenticates them. The provider is identified by its signature header.
-func (a *API) webhook(c *gin.Context) error {
+func (a *API) webhook(c *gin.Context, _ httpapi.None) (httpapi.Object, error) {
 	var provider ledger.Provider
 	switch header := c.Request.Header; {
 	case header.Get("Stripe-Signature") != "":
@@ -161,7 +149,7 @@ func (a *API) webhook(c *gin.Context) error {
 		provider = ledger.PayPal
 	default:
 		a.notices.WithLabelValues("unknown", "refused").Inc()
-		return a.refused(c, errs.New(errs.InvalidRequest, "the delivery has no payment provider's signature"))
+		return nil, a.refused(c, errs.New(errs.InvalidRequest, "the delivery has no payment provider's signature"))
 	}
 	var receipt payment.Receipt
 	err := httpapi.RawBody(c, func(body []byte) (err error) {
@@ -175,12 +163,12 @@ func (a *API) webhook(c *gin.Context) error {
 	switch {
 	case receipt.WrongMode: // signed, so it does not count against the address
 		a.notices.WithLabelValues(string(provider), "wrong_mode").Inc()
-		return err
+		return nil, err
 	case err != nil:
 		a.notices.WithLabelValues(string(provider), "refused").Inc()
-		return a.refused(c, err)
+		return nil, a.refused(c, err)
 	}
-	reply := map[string]any{"received": true, "deduped": receipt.Deduped}
+	reply := httpapi.Object{"received": true, "deduped": receipt.Deduped}
 	outcome := "ignored"
 	if receipt.Ignored == "" {
 		outcome = string(receipt.Outcome)
@@ -197,5 +185,5 @@ func (a *API) webhook(c *gin.Context) error {
 	if receipt.DepositID != uuid.Nil {
 		reply["deposit_id"] = receipt.DepositID
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }

@@ -1,13 +1,13 @@
 package billing
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -55,28 +55,20 @@ func answerParked(p ledger.Parked) parkedReply {
 
 // parked serves GET action=parked: the providers' events that could not be applied, newest first,
 // without state=all only those that wait. Administrators only.
-func (a *API) parked(c *gin.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
-	}
-	q := ledger.ParkedQuery{Open: c.Query("state") != "all"}
-	var err error
-	limit, offset, err := httpapi.ReadPage(c, defaultLines, maxLines)
-	if err != nil {
-		return err
-	}
-	q.Limit, q.Offset = limit+1, offset // to see whether there is a next page
+func (a *API) parked(c *gin.Context, _ account.User, page httpapi.Page) (httpapi.Object, error) {
+	// one more, to see whether there is a next page
+	q := ledger.ParkedQuery{Open: c.Query("state") != "all", Limit: page.Limit + 1, Offset: page.Offset}
 	list, err := a.deps.Payments.Parked(c.Request.Context(), q)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	list, reply := httpapi.Paged(list, limit, offset)
+	list, reply := httpapi.Paged(list, page)
 	parked := make([]parkedReply, len(list))
 	for i, p := range list {
 		parked[i] = answerParked(p)
 	}
 	reply["parked"] = parked
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }
 
 // parkedDecision is an administrator's decision about a parked event.
@@ -91,35 +83,28 @@ type parkedDecision struct {
 // decideParked serves POST action=parked: it credits or debits an account because of a parked event,
 // or dismisses the event. A repeated request changes nothing and returns the same. Administrators
 // only.
-func (a *API) decideParked(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
-	if err != nil {
-		return err
-	}
-	var in parkedDecision
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) decideParked(c *gin.Context, admin account.User, in parkedDecision) (httpapi.Object, error) {
 	v := ledger.ParkedVerdict{Decision: ledger.ParkedDecision(in.Decision), By: admin.ID}
+	var err error
 	if v.Note, err = noteOf(in.Note); err != nil {
-		return err
+		return nil, err
 	}
 	if v.ID, err = httpapi.ParseID("id", in.ID); err != nil {
-		return err
+		return nil, err
 	}
 	if in.AccountID != "" {
 		if v.AccountID, err = httpapi.ParseID("account_id", in.AccountID); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if in.Amount != nil {
 		if v.Amount = *in.Amount; v.Amount <= 0 {
-			return errs.New(errs.InvalidRequest, "amount must be above 0").With("field", "amount")
+			return nil, errs.New(errs.InvalidRequest, "amount must be above 0").With("field", "amount")
 		}
 	}
 	decided, err := a.deps.Payments.DecideParked(c.Request.Context(), v)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"parked": answerParked(decided)})
+	return httpapi.Object{"parked": answerParked(decided)}, nil
 }

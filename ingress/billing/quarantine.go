@@ -2,7 +2,6 @@ package billing
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -29,9 +28,8 @@ type Publishers interface {
 }
 
 const (
-	defaultCases = 50
-	maxCases     = 500
-	maxNote      = 500 // code points of an administrator's note
+	maxCases = 500
+	maxNote  = 500 // code points of an administrator's note
 )
 
 // caseReply is a quarantine case in a reply.
@@ -96,30 +94,19 @@ func answerCase(c ledger.Quarantine) caseReply {
 }
 
 // quarantines serves GET action=quarantine: the cases, newest first. Administrators only.
-func (a *API) quarantines(c *gin.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
+func (a *API) quarantines(c *gin.Context, _ account.User, page httpapi.Page) (httpapi.Object, error) {
+	q := ledger.QuarantineQuery{
+		Developer: httpapi.QueryID(c, "developer_id"), Open: c.Query("state") == "open", Limit: page.Limit,
 	}
-	q := ledger.QuarantineQuery{}
-	var err error
-	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultCases, 1, maxCases); err != nil {
-		return err
-	}
-	if text := c.Query("developer_id"); text != "" {
-		if q.Developer, err = httpapi.ParseID("developer_id", text); err != nil {
-			return err
-		}
-	}
-	q.Open = c.Query("state") == "open"
 	list, err := a.deps.Publishers.Quarantines(c.Request.Context(), q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cases := make([]caseReply, len(list))
 	for i := range list {
 		cases[i] = answerCase(list[i])
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"cases": cases, "limit": q.Limit})
+	return httpapi.Object{"cases": cases, "limit": q.Limit}, nil
 }
 
 // decision is an administrator's decision about a publisher.
@@ -132,17 +119,10 @@ type decision struct {
 
 // decideQuarantine serves POST action=quarantine. release and clawback end a case; hold opens one
 // manually. A repeated request changes nothing and returns the same case. Administrators only.
-func (a *API) decideQuarantine(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
-	if err != nil {
-		return err
-	}
-	var in decision
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) decideQuarantine(c *gin.Context, admin account.User, in decision) (httpapi.Object, error) {
+	var err error
 	if in.Note, err = noteOf(in.Note); err != nil {
-		return err
+		return nil, err
 	}
 	if in.Decision == "hold" {
 		return a.hold(c, admin, in)
@@ -151,28 +131,30 @@ func (a *API) decideQuarantine(c *gin.Context) error {
 		Decision: ledger.QuarantineDecision(in.Decision), By: admin.ID, Note: in.Note, At: a.deps.Now().UTC(),
 	}
 	if v.Decision != ledger.QuarantineRelease && v.Decision != ledger.QuarantineClawback {
-		return errs.New(errs.InvalidRequest, "decision must be release, clawback or hold").With("field", "decision")
+		return nil, errs.New(
+			errs.InvalidRequest, "decision must be release, clawback or hold",
+		).With("field", "decision")
 	}
 	if v.Case, err = httpapi.ParseID("id", in.ID); err != nil {
-		return err
+		return nil, err
 	}
 	ended, err := a.deps.Publishers.EndQuarantine(c.Request.Context(), v)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"case": answerCase(ended)})
+	return httpapi.Object{"case": answerCase(ended)}, nil
 }
 
 // hold opens a case manually. Its evidence records the administrator and the note.
-func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
+func (a *API) hold(c *gin.Context, admin account.User, in decision) (httpapi.Object, error) {
 	developer, err := httpapi.ParseID("developer_id", in.DeveloperID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, now := c.Request.Context(), a.deps.Now().UTC()
 	before, err := a.deps.Publishers.Quarantines(ctx, ledger.QuarantineQuery{Developer: developer, Limit: maxCases})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	id := ledger.QuarantineID(developer, day.Of(now), len(before))
 	_, err = a.deps.Publishers.OpenQuarantine(ctx, ledger.Quarantine{
@@ -183,19 +165,19 @@ func (a *API) hold(c *gin.Context, admin account.User, in decision) error {
 		},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	open, err := a.deps.Publishers.Quarantines(
 		ctx, ledger.QuarantineQuery{Developer: developer, Open: true, Limit: maxCases},
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	open = slices.DeleteFunc(open, func(c ledger.Quarantine) bool { return c.OfActs() })
 	if len(open) == 0 {
-		return errs.New(errs.Conflict, "the case was ended meanwhile; try again")
+		return nil, errs.New(errs.Conflict, "the case was ended meanwhile; try again")
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"case": answerCase(open[0])})
+	return httpapi.Object{"case": answerCase(open[0])}, nil
 }
 
 // noteOf checks an administrator's note, which is stored permanently.
@@ -217,29 +199,20 @@ type capRequest struct {
 }
 
 // mintCap serves POST action=mint_cap: a publisher's own daily mint cap. Administrators only.
-func (a *API) mintCap(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
-	if err != nil {
-		return err
-	}
-	var in capRequest
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) mintCap(c *gin.Context, admin account.User, in capRequest) (httpapi.Object, error) {
+	var err error
 	if in.Note, err = noteOf(in.Note); err != nil {
-		return err
+		return nil, err
 	}
 	set := ledger.MintCap{Cap: (*money.Credits)(in.Cap), By: admin.ID, Note: in.Note, At: a.deps.Now().UTC()}
 	if set.DeveloperID, err = httpapi.ParseID("developer_id", in.DeveloperID); err != nil {
-		return err
+		return nil, err
 	}
 	if in.Cap != nil && *in.Cap < 0 {
-		return errs.New(errs.InvalidRequest, "cap must be 0 or more, or null").With("field", "cap")
+		return nil, errs.New(errs.InvalidRequest, "cap must be 0 or more, or null").With("field", "cap")
 	}
 	if err := a.deps.Publishers.SetMintCap(c.Request.Context(), set); err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(
-		c, http.StatusOK, map[string]any{"developer_id": set.DeveloperID, "cap": set.Cap, "note": set.Note},
-	)
+	return httpapi.Object{"developer_id": set.DeveloperID, "cap": set.Cap, "note": set.Note}, nil
 }

@@ -2,7 +2,6 @@ package billing
 
 import (
 	"math"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
@@ -25,27 +25,27 @@ const (
 )
 
 // balance serves action=balance.
-func (a *API) balance(c *gin.Context) error {
-	p, err := a.partiesOf(c)
+func (a *API) balance(c *gin.Context, caller account.User, in accountQuery) (httpapi.Object, error) {
+	p, err := a.parties(c, caller, in.accountFields)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx := c.Request.Context()
 	credits, err := a.deps.Ledger.CreditBalance(ctx, p.developer)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	reply := map[string]any{"developer_id": p.developer, "currency": ledger.USD, "funding": a.fundingMode()}
+	reply := httpapi.Object{"developer_id": p.developer, "currency": ledger.USD, "funding": a.fundingMode()}
 	answerCredits(reply, credits)
 	if p.advertiser != uuid.Nil {
 		cash, err := a.deps.Ledger.AdvertiserBalance(ctx, p.advertiser)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		reply["advertiser_id"] = p.advertiser
 		reply["balance"], reply["available"], reply["owed"] = cash, max(0, cash), max(0, -cash)
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }
 
 // answerCredits adds a publisher's Credit balances to the reply. Credits of an open quarantine case
@@ -98,33 +98,33 @@ func answerLine(l ledger.Line, developer uuid.UUID) lineReply {
 }
 
 // history serves action=history: one page, newest first, with the cursor of the next page.
-func (a *API) history(c *gin.Context) error {
-	p, err := a.partiesOf(c)
+func (a *API) history(c *gin.Context, caller account.User, in accountQuery) (httpapi.Object, error) {
+	p, err := a.parties(c, caller, in.accountFields)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q := ledger.HistoryQuery{Advertiser: p.advertiser, Developer: p.developer, Asset: ledger.Asset(c.Query("asset"))}
 	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultLines, 1, maxLines); err != nil {
-		return err
+		return nil, err
 	}
 	if text := c.Query("before"); text != "" {
 		q.Before, err = strconv.ParseInt(text, 10, 64)
 		if err != nil || q.Before < 1 {
-			return errs.New(
+			return nil, errs.New(
 				errs.InvalidRequest, "before must be the value next from another page",
 			).With("field", "before")
 		}
 	}
 	if q.From, q.To, err = queryDates(c); err != nil {
-		return err
+		return nil, err
 	}
 	page := q
 	page.Limit++ // one extra row shows whether there is a next page
 	lines, err := a.deps.Ledger.History(c.Request.Context(), page)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	reply := map[string]any{"limit": q.Limit, "next": nil}
+	reply := httpapi.Object{"limit": q.Limit, "next": nil}
 	if len(lines) > q.Limit {
 		lines = lines[:q.Limit]
 		reply["next"] = strconv.FormatInt(lines[len(lines)-1].Seq, 10)
@@ -134,7 +134,7 @@ func (a *API) history(c *gin.Context) error {
 		entries[i] = answerLine(line, p.developer)
 	}
 	reply["entries"] = entries
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }
 
 // queryDates reads the optional bounds since and until, both inclusive.
@@ -161,26 +161,26 @@ func queryDates(c *gin.Context) (from, to time.Time, err error) {
 
 // statement serves action=statement: one month of the account as CSV. The text of a past month
 // never changes.
-func (a *API) statement(c *gin.Context) error {
-	p, err := a.partiesOf(c)
+func (a *API) statement(c *gin.Context, caller account.User, in accountQuery) (reply httpapi.Reply, err error) {
+	p, err := a.parties(c, caller, in.accountFields)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	month, err := day.ParseMonth(c.Query("month"))
 	if err != nil {
-		return err
+		return reply, err
 	}
 	statement, err := a.deps.Ledger.Statement(c.Request.Context(), ledger.StatementQuery{
 		Advertiser: p.advertiser, Developer: p.developer, Month: month, Now: a.deps.Now().UTC(),
 	})
 	if err != nil {
-		return err
+		return reply, err
 	}
 	text, err := statement.CSV()
 	if err != nil {
-		return err
+		return reply, err
 	}
-	return httpapi.SendCSV(c, "adnet-"+month.String(), text)
+	return httpapi.Attachment("adnet-"+month.String(), text), nil
 }
 
 type dayReply struct {
@@ -189,32 +189,32 @@ type dayReply struct {
 }
 
 // earnings serves action=earnings: Credits per UTC day, including days without any.
-func (a *API) earnings(c *gin.Context) error {
-	p, err := a.partiesOf(c)
+func (a *API) earnings(c *gin.Context, caller account.User, in accountQuery) (answer httpapi.Reply, err error) {
+	p, err := a.parties(c, caller, in.accountFields)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	today := day.Of(a.deps.Now())
 	last, err := queryDay(c, "until", today)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	first, err := queryDay(c, "since", last-defaultDays+1)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	if first > last || last-first >= maxDays {
-		return errs.New(
+		return answer, errs.New(
 			errs.InvalidRequest, "since must not be after until, nor more than %d days before", maxDays-1,
 		).With("field", "since")
 	}
 	e, err := a.deps.Ledger.Earnings(c.Request.Context(), p.developer, first, last)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	credits, err := a.deps.Ledger.CreditBalance(c.Request.Context(), p.developer)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	minted := make(map[day.Day]money.Credits, len(e.Days))
 	for _, date := range e.Days {
@@ -224,19 +224,18 @@ func (a *API) earnings(c *gin.Context) error {
 	for date := first; date <= last; date++ {
 		daily = append(daily, dayReply{date.String(), minted[date]})
 	}
-	if httpapi.WantsCSV(c) {
-		table := [][]string{{"day", "credits"}}
-		for _, date := range daily {
-			table = append(table, []string{date.Date, strconv.FormatInt(int64(date.Credits), 10)})
-		}
-		return httpapi.CSV(c, "adnet-earnings-"+first.String()+"-"+last.String(), table)
-	}
-	reply := map[string]any{
+	reply := httpapi.Object{
 		"developer_id": p.developer, "since": first.String(), "until": last.String(), "timezone": "UTC",
 		"daily": daily, "total": e.Total, "available": credits.Spendable, "held": credits.Held + credits.Quarantined,
 	}
 	answerCredits(reply, credits)
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return httpapi.Table("adnet-earnings-"+first.String()+"-"+last.String(), reply, func() [][]string {
+		table := [][]string{{"day", "credits"}}
+		for _, date := range daily {
+			table = append(table, []string{date.Date, strconv.FormatInt(int64(date.Credits), 10)})
+		}
+		return table
+	}), nil
 }
 
 // queryDay reads a date from the query.

@@ -96,7 +96,6 @@ func newWorld(t testing.TB, o options) *world {
 		Metrics:    prometheus.NewRegistry(), Users: w.Store.Accounts, Ledger: w.Store.Ledger,
 		Publishers: w.Store.Publishers, Payments: payments,
 		Demo: demo, Prepaid: o.prepaid, Now: w.Clock,
-		Auth: w.Auth,
 	}).Mount(w.HTTP)
 	return w
 }

@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 	"time"
 
@@ -40,48 +39,29 @@ type facts struct {
 
 // auction serves GET /api/auctions/{auction_id}/explain. The id is the token of an ad, or the UUID
 // in it.
-func (a *API) auction(c *gin.Context) error {
-	who, err := a.viewer(c)
-	if err != nil {
-		return err
-	}
+func (a *API) auction(c *gin.Context, caller account.User, _ httpapi.None) (reply auctionReply, err error) {
+	who := viewer{user: caller.ID, account: caller, admin: caller.IsAdmin()}
 	ctx := c.Request.Context()
 	f, err := a.facts(ctx, c.Param("auction_id"))
 	if err != nil {
-		return err
+		return reply, err
 	}
 	who.publisher = who.account.Publishes(f.DeveloperID)
 	who.advertiser = f.advertiser != uuid.Nil && f.advertiser == who.user
 	who.candidate = !who.advertiser && who.user != uuid.Nil &&
 		slices.ContainsFunc(f.Candidates, func(c report.Candidate) bool { return a.owns(who, c.CampaignID) })
 	if !who.admin && !who.publisher && !who.advertiser && !who.candidate {
-		return errs.New(
+		return reply, errs.New(
 			errs.Forbidden, "the auction was not your request, and no campaign of yours took part",
 		)
 	}
 	var events []report.Row
 	if campaignID := cmp.Or(f.CampaignID, f.HouseID); campaignID != uuid.Nil && !who.outsider() {
 		if events, err = a.deps.History.AuctionEvents(ctx, f.AuctionID, campaignID, f.At); err != nil {
-			return err
+			return reply, err
 		}
 	}
-	return httpapi.JSON(c, http.StatusOK, a.answer(who, f, events))
-}
-
-// viewer resolves the caller from a login, or from a publisher or seat key.
-func (a *API) viewer(c *gin.Context) (viewer, error) {
-	if bearer, ok := httpapi.Bearer(c); ok {
-		if kind, _, err := account.ParseKey(bearer); err == nil &&
-			(kind == account.KindPublisher || kind == account.KindSeat) {
-			caller, err := a.deps.Auth.Key(c, kind)
-			if err == nil && caller.DeveloperID == uuid.Nil {
-				err = errs.New(errs.InvalidToken, "the key does not belong to a publisher")
-			}
-			return viewer{account: account.User{DeveloperID: caller.DeveloperID}}, err
-		}
-	}
-	u, err := a.deps.Auth.User(c)
-	return viewer{user: u.ID, account: u, admin: u.IsAdmin()}, err
+	return a.answer(who, f, events), nil
 }
 
 var errUnknown = errs.New(errs.NotFound, "there is no such auction, or its record has expired")

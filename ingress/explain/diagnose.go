@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
@@ -115,23 +115,15 @@ type refusedReply struct {
 }
 
 // diagnose serves GET /api/campaigns/{id}/diagnose.
-func (a *API) diagnose(c *gin.Context) error {
-	caller, err := a.deps.Auth.User(c)
+func (a *API) diagnose(c *gin.Context, caller account.User, in httpapi.ID) (reply diagnosis, err error) {
+	k, err := a.deps.Campaigns.Get(c.Request.Context(), caller, in.ID)
 	if err != nil {
-		return err
-	}
-	id, err := httpapi.ParseID("id", c.Param("id"))
-	if err != nil {
-		return err
-	}
-	k, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
-	if err != nil {
-		return err
+		return reply, err
 	}
 	now := a.deps.Now().UTC()
-	delivery, err := a.deps.History.Delivery(c.Request.Context(), id, now.Add(-window), now)
+	delivery, err := a.deps.History.Delivery(c.Request.Context(), in.ID, now.Add(-window), now)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	places := report.Places{
 		Since: day.Of(now) - refusedDays + 1, Until: day.Of(now), HostApps: k.HostApps, Surfaces: k.Surfaces,
@@ -139,11 +131,11 @@ func (a *API) diagnose(c *gin.Context) error {
 	}
 	refused, err := a.deps.History.RefusedAt(c.Request.Context(), places)
 	if err != nil {
-		return err
+		return reply, err
 	}
-	reply := a.diagnosis(&k, delivery, now)
+	reply = a.diagnosis(&k, delivery, now)
 	reply.Refused = refusedReply{places.Since.String(), places.Until.String(), report.RefusedCounted, refused}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }
 
 func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) diagnosis {

@@ -64,7 +64,6 @@ type Store interface {
 
 // Deps holds the dependencies of the endpoints. All are required.
 type Deps struct {
-	Auth      *httpapi.Auth
 	Keyring   *token.Keyring
 	History   History
 	Catalog   Catalog
@@ -84,11 +83,11 @@ func New(deps Deps) *API {
 
 // Mount adds the routes to h.
 func (a *API) Mount(h *httpapi.Server) {
-	h.Handle(http.MethodGet, "/api/auctions/:auction_id/explain", a.auction, httpapi.Policy{
+	h.Handle(http.MethodGet, "/api/auctions/:auction_id/explain", httpapi.Do(a.auction), httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey | httpapi.SeatKey, Scans: true,
 	})
 	h.Handle(
-		http.MethodGet, "/api/campaigns/:id/diagnose", a.diagnose,
+		http.MethodGet, "/api/campaigns/:id/diagnose", httpapi.Do(a.diagnose),
 		httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Scans: true},
 	)
 }

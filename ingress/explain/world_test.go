@@ -93,7 +93,7 @@ func newWorld(t *testing.T) *world {
 	}))
 	w.names["key"] = plain
 	w.api = New(Deps{
-		Auth: w.Auth, Keyring: w.Ring, History: w.Reports, Catalog: w.view, Store: w.Store.Campaigns, Now: w.Clock,
+		Keyring: w.Ring, History: w.Reports, Catalog: w.view, Store: w.Store.Campaigns, Now: w.Clock,
 		Campaigns: campaign.NewService(campaign.Deps{Store: w.Store.Campaigns, Now: w.Clock}),
 	})
 	w.api.Mount(w.HTTP)

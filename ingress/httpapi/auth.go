@@ -96,17 +96,17 @@ type Caller struct {
 	Network      string      // with Browser, the reader's network: a prefix of the address
 	Sandbox      bool        // a sk_test_ or pub_test_ key: the auction is bypassed
 	Reply        http.Header // header of the reply; limits report there how much is left
+	ReceivedAt   time.Time   // of a seat's request, before its key was looked up
 }
 
 var (
+	errNoPublisher = errs.New(errs.InvalidToken, "the key belongs to no publisher")
+
 	errNoBearer = errs.New(errs.MissingAuthorization, "send the header Authorization: Bearer <key>")
 	errKey      = errs.New(errs.InvalidToken, "the key is unknown, revoked or of the wrong kind")
 	errAddress  = errs.New(
 		errs.InvalidToken,
 		"the key is not accepted from this address; its issuer can create a key that lists more addresses",
-	)
-	errSession = errs.New(
-		errs.InvalidToken, "the access token is missing, expired or malformed; log in at /api/auth",
 	)
 	errAdmin    = errs.New(errs.InvalidToken, "this needs an administrator's access token")
 	errNotAdmin = errs.New(errs.Forbidden, "only administrators may do this")
@@ -121,6 +121,11 @@ var (
 	)
 )
 
+// ErrNoLogin is the error of a request that needs a login and has none.
+var ErrNoLogin = errs.New(
+	errs.InvalidToken, "the access token is missing, expired or malformed; log in at /api/auth",
+)
+
 // Bearer returns the bearer token of a well-formed Authorization header.
 func Bearer(c *gin.Context) (string, bool) {
 	scheme, value, found := strings.Cut(c.GetHeader("Authorization"), " ")
@@ -131,24 +136,36 @@ func Bearer(c *gin.Context) (string, bool) {
 	return value, true
 }
 
-// User returns the logged-in caller. Errors: errs.InvalidToken.
+// User returns the logged-in caller. Errors: as [Auth.Login].
 func (a *Auth) User(c *gin.Context) (account.User, error) {
-	user, _, err := a.Login(c)
+	user, _, err := a.Login(c, 0)
 	return user, err
 }
 
 // Login returns the logged-in caller with its session, whose id is zero for a token without one.
-// Errors: errs.InvalidToken; errs.SecondFactorRequired for an administrator in the console without
-// a second factor, unless the installation is only reachable from this machine.
-func (a *Auth) Login(c *gin.Context) (account.User, account.Session, error) {
-	user, session, err := a.Entering(c)
-	if err == nil && a.Lacks(c, user, session) {
-		err = errFactor
-	}
+// Errors: errs.InvalidToken; without the exceptions, errs.Forbidden for a suspended account, and
+// errs.SecondFactorRequired for an administrator in the console without a second factor, unless the
+// installation is only reachable from this machine.
+func (a *Auth) Login(c *gin.Context, admits Exception) (account.User, account.Session, error) {
+	user, session, err := a.login(c)
 	if err != nil {
 		return account.User{}, account.Session{}, err
 	}
-	return user, session, nil
+	auditlog.Identify(c.Request.Context(), user.ID, string(user.Role))
+	if !user.IsAdmin() {
+		err = a.spend(c, user.ID)
+	}
+	lacks := admits&WithoutFactor == 0 && a.Lacks(c, user, session)
+	switch {
+	case err != nil:
+	case user.Disabled && (admits&Suspended == 0 || lacks):
+		err = errSuspended
+	case lacks:
+		err = errFactor
+	default:
+		return user, session, nil
+	}
+	return account.User{}, account.Session{}, err
 }
 
 // Lacks reports whether user must set up a second factor before the console allows anything else.
@@ -157,49 +174,23 @@ func (a *Auth) Lacks(c *gin.Context, user account.User, session account.Session)
 	return user.IsAdmin() && !byToken && !session.Strong && a.deps.BaseURL != nil && !OnLoopback(a.deps.BaseURL())
 }
 
-// Entering is [Auth.Login] for the requests that an administrator may make without a second factor:
-// setting it up, and logging out. Errors: errs.Forbidden for a suspended account.
-func (a *Auth) Entering(c *gin.Context) (account.User, account.Session, error) {
-	user, session, err := a.Heard(c)
-	if err == nil && user.Disabled {
-		return account.User{}, account.Session{}, errSuspended
-	}
-	return user, session, err
-}
-
-// Heard is [Auth.Entering] for the requests that a suspended account may still make: reading the
-// reason, appealing, and logging out.
-func (a *Auth) Heard(c *gin.Context) (account.User, account.Session, error) {
-	user, session, err := a.login(c)
-	if err != nil {
-		return account.User{}, account.Session{}, err
-	}
-	auditlog.Identify(c.Request.Context(), user.ID, string(user.Role))
-	if !user.IsAdmin() {
-		if err := a.spend(c, user.ID); err != nil {
-			return account.User{}, account.Session{}, err
-		}
-	}
-	return user, session, nil
-}
-
 func (a *Auth) login(c *gin.Context) (user account.User, login account.Session, err error) {
 	session, ok := a.session(c)
 	if !ok {
-		return user, login, errSession
+		return user, login, ErrNoLogin
 	}
 	claims, err := a.deps.Sessions.Verify(session, a.deps.Now())
 	if err != nil {
-		return user, login, errSession
+		return user, login, ErrNoLogin
 	}
 	user, err = a.user(c.Request.Context(), claims.UserID)
 	switch {
 	case errs.Is(err, errs.NotFound):
-		return user, login, errSession
+		return user, login, ErrNoLogin
 	case err != nil:
 		return user, login, err
 	case user.Erased():
-		return user, login, errSession
+		return user, login, ErrNoLogin
 	}
 	login, err = a.loggedIn(c.Request.Context(), claims)
 	return user, login, err
@@ -214,7 +205,7 @@ func (a *Auth) loggedIn(ctx context.Context, claims token.Claims) (account.Sessi
 			return a.deps.Logins.Session(ctx, claims.SessionID)
 		})
 	if errs.Is(err, errs.NotFound) || err == nil && session.UserID != claims.UserID {
-		return account.Session{}, errSession
+		return account.Session{}, ErrNoLogin
 	}
 	return session, err
 }
@@ -248,26 +239,6 @@ func (a *Auth) spend(c *gin.Context, id uuid.UUID) error {
 	return err
 }
 
-// Admin returns the logged-in caller if it is an administrator. Others get 401, as the
-// specification requires.
-func (a *Auth) Admin(c *gin.Context) (account.User, error) {
-	user, err := a.User(c)
-	if err == nil && !user.IsAdmin() {
-		return account.User{}, errAdmin
-	}
-	return user, err
-}
-
-// Administrator is [Auth.Admin] for routes such as /api/admin, where others get 403: they are
-// signed in, and the console would take 401 for the end of their session.
-func (a *Auth) Administrator(c *gin.Context) (account.User, error) {
-	user, err := a.User(c)
-	if err == nil && !user.IsAdmin() {
-		return account.User{}, errNotAdmin
-	}
-	return user, err
-}
-
 // Key returns the caller with a key of kind. Errors: errs.MissingAuthorization without a
 // well-formed header, errs.InvalidToken for a key that is not valid here.
 func (a *Auth) Key(c *gin.Context, kind account.KeyKind) (Caller, error) {
@@ -289,12 +260,6 @@ func (a *Auth) resolve(c *gin.Context, bearer string, kind account.KeyKind) (Cal
 
 // pathKey is the path parameter that holds the key on routes with [SeatPathKey].
 const pathKey = "key"
-
-// SeatPath returns the caller of the seatpath key in the path, which must not be logged or echoed.
-// Errors: errs.InvalidToken, also for a valid key from an address that it does not list.
-func (a *Auth) SeatPath(c *gin.Context) (Caller, error) {
-	return a.holder(c, c.Param(pathKey), account.KindSeatPath)
-}
 
 // Holder returns the caller whose key of kind is text: a key from a query or a form, which must not
 // be logged or echoed. Errors: errs.InvalidToken.

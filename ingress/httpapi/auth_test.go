@@ -90,7 +90,7 @@ func (f *flaky) KeyByHash(ctx context.Context, hash [32]byte) (account.Key, bool
 func newDoor(t *testing.T) *door {
 	t.Helper()
 	d := &door{
-		setup: server(t, httpapi.Config{}), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		now:   time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		begun: make(chan struct{}), end: make(chan struct{}),
 	}
 	clock := func() time.Time { return d.now }
@@ -101,6 +101,7 @@ func newDoor(t *testing.T) *door {
 	auth := httpapi.NewAuth(httpapi.AuthDeps{
 		Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Logins: d.flaky, Now: clock, Spend: d.spend,
 	})
+	d.setup = server(t, httpapi.Config{}, auth)
 	user := func(of func(*gin.Context) (account.User, error)) httpapi.Handler {
 		return func(c *gin.Context) error {
 			d.entered.Add(1)
@@ -142,10 +143,18 @@ func newDoor(t *testing.T) *door {
 		<-d.end
 		return err
 	}, change)
-	d.Handle(http.MethodGet, "/admin", user(auth.Admin), open)
+	d.Handle(http.MethodGet, "/admin", httpapi.Do(d.email), httpapi.Policy{
+		Limit: httpapi.LimitOpen, Auth: httpapi.AdminToken, NotAdmin: errs.InvalidToken,
+	})
 	d.Handle(http.MethodGet, "/pub", key(account.KindPublisher), open)
 	d.Handle(http.MethodGet, "/seat", key(account.KindSeat), open)
 	return d
+}
+
+// email answers with the caller's address.
+func (d *door) email(_ *gin.Context, u account.User, _ httpapi.None) (string, error) {
+	d.entered.Add(1)
+	return u.Email, nil
 }
 
 func sessions(t *testing.T, id string) *token.Sessions {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -85,4 +86,16 @@ func unescape(text string) (string, bool) {
 	}
 	text, err := url.QueryUnescape(text)
 	return text, err == nil
+}
+
+// QueryID returns a parameter of the query whose form is [IDForm], uuid.Nil if it is absent.
+func QueryID(c *gin.Context, name string) uuid.UUID {
+	id, _ := uuid.Parse(c.Query(name)) // the engine has checked it by Params
+	return id
+}
+
+// QueryTime returns a parameter of the query whose form is [TimeForm], the zero time if it is absent.
+func QueryTime(c *gin.Context, name string) time.Time {
+	at, _ := ParseTime(c.Query(name)) // the engine has checked it by Params
+	return at
 }

@@ -76,9 +76,19 @@ const (
 // Policy holds the properties of a route besides its handler.
 type Policy struct {
 	Limit Limit
-	// Auth states the accepted callers. Handlers call [Auth] themselves, since more than a refusal
-	// may depend on the caller. Tests check each route, and openapi.json, against this field.
+	// Auth states the accepted callers. The engine refuses others before the handler reads anything,
+	// and hands the caller to the handler ([Do], [UserOf]). With Anyone among them it admits every
+	// request, and the handler asks [Auth] for a caller it may have.
 	Auth Access
+	// Admits are the logins that are admitted although other routes refuse them.
+	Admits Exception
+	// NotAdmin is the error code for a login that is not an administrator's, where Auth is
+	// AdminToken: errs.InvalidToken (401) where the specification requires it, otherwise
+	// errs.Forbidden, the default. The console would take 401 for the end of the session.
+	NotAdmin errs.Code
+	// Refused answers a caller that is not admitted, with the error; nil means the error form. It is
+	// for protocols whose errors repeat a part of the body.
+	Refused func(c *gin.Context, err error) error
 	// Idempotent routes honour Idempotency-Key; see ingress/idempotency. Where a route that changes
 	// something does not, a comment at its mount gives the reason.
 	Idempotent Answer
@@ -106,7 +116,8 @@ type Policy struct {
 
 // stated reports whether p differs from the zero value.
 func (p *Policy) stated() bool {
-	return p.Limit != 0 || p.Auth != 0 || p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Judges ||
+	return p.Limit != 0 || p.Auth != 0 || p.Admits != 0 || p.NotAdmin != "" || p.Refused != nil ||
+		p.Idempotent != 0 || p.Audited != 0 || p.Scans || p.Judges ||
 		p.Embedded || p.Params != nil || p.Body != 0 || p.Errors != nil
 }
 
@@ -188,11 +199,15 @@ func (s *Server) HandleTree(path string, h Handler, p Policy) {
 func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 	names := sortedNames(a.Of)
 	e := &entrance{method: method, path: path, param: a.Param, actions: make(map[string]*endpoint, len(a.Of))}
+	unknown := p
+	if unknown.Auth != 0 {
+		unknown.Auth = Anyone // strangers too learn the valid values
+	}
 	e.other = s.endpoint(func(*gin.Context) error {
 		return errs.New(
 			errs.InvalidRequest, "query parameter %s must be one of %s", a.Param, names,
 		).With("field", a.Param)
-	}, p)
+	}, unknown)
 	for value, action := range a.Of {
 		if !action.Policy.stated() {
 			action.Policy = p
@@ -209,7 +224,8 @@ func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 			named := *e
 			named.value = value
 			if err := s.mountAt(path+"/"+value, &named); err != nil {
-				s.faults = append(s.faults, fmt.Errorf("route %s %s/%s is not mounted: %w", method, path, value, err))
+				named.path += "/" + value
+				s.faults = append(s.faults, unmounted(&named, err))
 			}
 		}
 	}
@@ -229,12 +245,13 @@ type entrance struct {
 
 // endpoint is a handler with its policy.
 type endpoint struct {
-	handle  Handler
-	answers func(*gin.Context) // runs handle and answers its errors
+	answers func(*gin.Context) // admits the caller, runs the handler and answers its errors
 	policy  Policy
 }
 
-func (s *Server) endpoint(h Handler, p Policy) *endpoint { return &endpoint{h, s.wrap(h), p} }
+func (s *Server) endpoint(h Handler, p Policy) *endpoint {
+	return &endpoint{s.wrap(s.admitting(h, &p)), p}
+}
 
 func (e *entrance) choose(c *gin.Context) *endpoint {
 	if e.param != "" {
@@ -305,12 +322,16 @@ func (e *entrance) endpoints() []Route {
 // mount makes e reachable, unless its policies are incomplete.
 func (s *Server) mount(e *entrance) {
 	if err := s.tryMount(e); err != nil {
-		s.faults = append(s.faults, fmt.Errorf("route %s %s is not mounted: %w", e.method, e.path, err))
+		s.faults = append(s.faults, unmounted(e, err))
 	}
 }
 
+func unmounted(e *entrance, err error) error {
+	return fmt.Errorf("route %s %s is not mounted: %w", e.method, e.path, err)
+}
+
 func (s *Server) tryMount(e *entrance) error {
-	if err := e.problem(); err != nil {
+	if err := s.problem(e); err != nil {
 		return err
 	}
 	if err := s.mountAt(e.path, e); err != nil {
@@ -338,15 +359,21 @@ func (s *Server) mountAt(path string, e *entrance) error {
 	return nil
 }
 
-// problem returns an error for a policy of e that is incomplete.
-func (e *entrance) problem() error {
+// problem returns an error for a policy of e that is incomplete, or that this server cannot enforce.
+func (s *Server) problem(e *entrance) error {
 	if missing := e.other.policy.missing(e.method); missing != nil {
 		return fmt.Errorf("its policy does not set %s", strings.Join(missing, ", "))
 	}
+	secured := e.other.policy.Auth&Anyone == 0
 	for _, value := range sortedKeys(e.actions) {
-		if missing := e.actions[value].policy.missing(e.method); missing != nil {
+		p := &e.actions[value].policy
+		if missing := p.missing(e.method); missing != nil {
 			return fmt.Errorf("the policy of %s=%s does not set %s", e.param, value, strings.Join(missing, ", "))
 		}
+		secured = secured || p.Auth&Anyone == 0
+	}
+	if secured && s.deps.Auth == nil {
+		return errors.New("it needs credentials, and the server has no authentication")
 	}
 	return nil
 }

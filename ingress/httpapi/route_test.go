@@ -16,6 +16,7 @@ import (
 // starting.
 func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 	read := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken}
+	auth := httpapi.NewAuth(httpapi.AuthDeps{})
 	for name, tc := range map[string]struct {
 		method  string
 		policy  httpapi.Policy
@@ -35,7 +36,7 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := server(t, local(0))
+			s := server(t, local(0), auth)
 			before := len(s.Routes())
 			s.Handle(tc.method, "/thing", ok, tc.policy)
 			require.Len(t, s.Routes(), before)
@@ -46,7 +47,7 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 		})
 	}
 	t.Run("one action", func(t *testing.T) {
-		s := server(t, local(0))
+		s := server(t, local(0), auth)
 		s.HandleActions(http.MethodGet, "/thing", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
 			"a": {Do: ok}, "b": {Do: ok, Policy: httpapi.Policy{Auth: httpapi.Anyone}},
 		}}, read)
@@ -55,8 +56,25 @@ func TestARouteWithoutItsPolicyIsNotMounted(t *testing.T) {
 			t, s.Run(t.Context()), "route GET /thing is not mounted: the policy of op=b does not set Limit",
 		)
 	})
-	t.Run("two error forms", func(t *testing.T) {
+	t.Run("no authentication", func(t *testing.T) {
 		s := server(t, local(0))
+		s.Handle(http.MethodGet, "/thing", ok, read)
+		require.Equal(t, http.StatusNotFound, s.get("/thing").Code)
+		require.EqualError(
+			t, s.Run(t.Context()),
+			"route GET /thing is not mounted: it needs credentials, and the server has no authentication",
+		)
+	})
+	t.Run("a key that may be a login", func(t *testing.T) {
+		s := server(t, local(0), auth)
+		s.HandleKey(http.MethodGet, "/thing", func(*gin.Context, httpapi.Caller) error { return nil }, read)
+		require.Equal(t, http.StatusNotFound, s.get("/thing").Code)
+		require.EqualError(
+			t, s.Run(t.Context()), "route GET /thing is not mounted: its policy admits callers without a key",
+		)
+	})
+	t.Run("two error forms", func(t *testing.T) {
+		s := server(t, local(0), auth)
 		s.Handle(http.MethodGet, "/thing", ok, read)
 		other := change
 		other.Errors = func(*gin.Context, *errs.Error, int) error { return nil }

@@ -2,8 +2,10 @@
 // limits, request ids, the error envelope and its status table, strict JSON bodies, `?action=`
 // routing, and authentication.
 //
-// A handler either writes an answer or returns an error. The engine turns an error into the
-// envelope {error, code, ...extra} of the specification. No internal detail ever reaches a caller.
+// A handler gets its caller and input as values and returns a value or an error ([Do]), or writes
+// the answer itself ([Handler]). The engine admits only the callers of the route's [Policy]. It turns
+// an error into the envelope {error, code, ...extra} of the specification. No internal detail ever
+// reaches a caller.
 package httpapi
 
 import (
@@ -47,6 +49,7 @@ type Deps struct {
 	Log       *slog.Logger
 	Metrics   prometheus.Registerer
 	Readiness *obs.Readiness
+	Auth      *Auth // nil: every route is for Anyone
 	Guard     Guard // may be nil
 	Once      Once  // may be nil
 	// KeepFiles is the number of file descriptors that connections must leave to the rest of the

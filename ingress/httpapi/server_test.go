@@ -35,12 +35,16 @@ type setup struct {
 	metrics   *prometheus.Registry
 }
 
-func server(t *testing.T, cfg httpapi.Config) *setup {
+func server(t *testing.T, cfg httpapi.Config, auth ...*httpapi.Auth) *setup {
 	t.Helper()
 	s := &setup{cfg: cfg, readiness: obs.NewReadiness(), metrics: prometheus.NewRegistry()}
 	log, err := obs.NewLogger(&s.logs, "json", "info")
 	require.NoError(t, err)
-	s.Server, err = httpapi.New(cfg, httpapi.Deps{Log: log, Metrics: s.metrics, Readiness: s.readiness})
+	deps := httpapi.Deps{Log: log, Metrics: s.metrics, Readiness: s.readiness}
+	if len(auth) > 0 {
+		deps.Auth = auth[0]
+	}
+	s.Server, err = httpapi.New(cfg, deps)
 	require.NoError(t, err)
 	return s
 }

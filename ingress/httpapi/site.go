@@ -94,6 +94,7 @@ type request struct {
 	site   *site     // nil for an unknown path
 	at     *entrance // for the method and path, or for the refusal
 	to     *endpoint // the one that answers; nil before it is chosen
+	caller *admitted // nil before it is admitted, and where everyone is
 	spent  bool      // the request is counted against its account
 	leave  func()    // ends the account's turn; nil without one
 }

@@ -44,12 +44,13 @@ func (trouble) Leave(*gin.Context, httpapi.Limit) {}
 // everything is every endpoint of the HTTP role; none has anything to work with.
 func everything(t *testing.T) *httpapi.Server {
 	log, metrics := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
+	auth := httpapi.NewAuth(httpapi.AuthDeps{})
 	h, err := httpapi.New(
 		httpapi.Config{BaseURL: "https://ads.example"},
-		httpapi.Deps{Log: log, Metrics: metrics, Readiness: obs.NewReadiness(), Guard: trouble{}},
+		httpapi.Deps{Log: log, Metrics: metrics, Readiness: obs.NewReadiness(), Auth: auth, Guard: trouble{}},
 	)
 	require.NoError(t, err)
-	endpoints.Mount(t, h, endpoints.Parts{})
+	endpoints.Mount(t, h, endpoints.Parts{Auth: auth})
 	return h
 }
 

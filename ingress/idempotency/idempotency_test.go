@@ -66,7 +66,7 @@ func (d dying) FinishKey(ctx context.Context, a once.Attempt, r once.Reply) erro
 
 var (
 	covered = httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+		Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 	}
 	uncovered = httpapi.Policy{
 		Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No,

@@ -101,9 +101,10 @@ func New(t testing.TB, o Options) *World {
 	require.NoError(t, err)
 	w.Auth = httpapi.NewAuth(httpapi.AuthDeps{
 		Users: w.Store.Accounts, Keys: w.Store.Accounts, Sessions: w.Sessions, Logins: w.Store.Logins, Now: w.Clock,
+		BaseURL: func() string { return w.HTTP.BaseURL() }, // w.HTTP is created below
 	})
 	w.HTTP, err = httpapi.New(httpapi.Config{BaseURL: o.BaseURL}, httpapi.Deps{
-		Log: w.Logger, Metrics: w.Metrics, Readiness: obs.NewReadiness(),
+		Log: w.Logger, Metrics: w.Metrics, Readiness: obs.NewReadiness(), Auth: w.Auth,
 	})
 	require.NoError(t, err)
 	return w

@@ -29,66 +29,55 @@ type credentials struct {
 // maxInvite is the maximum length of an invitation in bytes.
 const maxInvite = 4096
 
-func readCredentials(c *gin.Context) (credentials, error) {
-	var in credentials
-	if err := httpapi.Decode(c, &in); err != nil {
-		return in, err
+// Read implements [httpapi.Input].
+func (in *credentials) Read(c *gin.Context) error {
+	if err := httpapi.Decode(c, in); err != nil {
+		return err
 	}
-	if in.Email == "" || in.Password == "" {
-		return in, errs.New(errs.InvalidRequest, "email and password are required")
+	switch {
+	case in.Email == "" || in.Password == "":
+		return errs.New(errs.InvalidRequest, "email and password are required")
+	case len(in.Invite) > maxInvite:
+		return errs.New(errs.InvalidRequest, "invite must be at most %d bytes", maxInvite).With("field", "invite")
+	case len(in.Code) > typed.MaxCode:
+		return errs.New(errs.InvalidRequest, "code must be at most %d bytes", typed.MaxCode).With("field", "code")
+	case strings.ContainsRune(in.Email+in.Password, 0): // PostgreSQL texts cannot contain NUL
+		return errs.New(errs.InvalidRequest, "email and password must not hold NUL characters")
 	}
-	if len(in.Invite) > maxInvite {
-		return in, errs.New(errs.InvalidRequest, "invite must be at most %d bytes", maxInvite).With("field", "invite")
-	}
-	if len(in.Code) > typed.MaxCode {
-		return in, errs.New(errs.InvalidRequest, "code must be at most %d bytes", typed.MaxCode).With("field", "code")
-	}
-	if strings.ContainsRune(in.Email+in.Password, 0) {
-		// PostgreSQL texts cannot contain NUL.
-		return in, errs.New(errs.InvalidRequest, "email and password must not hold NUL characters")
-	}
-	return in, nil
+	return nil
 }
 
-func (a *API) login(c *gin.Context) error {
-	in, err := readCredentials(c)
-	if err != nil {
-		return err
-	}
+func (a *API) login(c *gin.Context, in credentials) (reply httpapi.Reply, err error) {
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
-		return err
+		return reply, err
 	}
 	u, err := a.checkPassword(c, in.Email, in.Password)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	strong, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	if err := a.deps.Accounts.NoteNetwork(c.Request.Context(), u, traffic.Network(c.ClientIP())); err != nil {
-		return err
+		return reply, err
 	}
 	return a.answerSession(c, http.StatusOK, opened{user: u, cookie: in.Cookie, strong: strong})
 }
 
-func (a *API) register(c *gin.Context) error {
-	in, err := readCredentials(c)
-	if err != nil {
-		return err
-	}
+func (a *API) register(c *gin.Context, in credentials) (reply httpapi.Reply, err error) {
 	if err := a.maySignUp(in); err != nil {
-		return err
+		return reply, err
 	}
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
-		return err
+		return reply, err
 	}
 	if a.deps.Verify {
 		return a.askRegister(c, in)
 	}
 	u, err := a.deps.Accounts.RegisterFrom(c.Request.Context(), in.Email, in.Password, a.network(c))
 	if err != nil {
-		return err
+		return reply, err
 	}
 	return a.answerSession(c, http.StatusCreated, opened{user: u, cookie: in.Cookie})
 }
@@ -154,59 +143,49 @@ func answerKey(k account.Key, plain string) keyReply {
 	return reply
 }
 
-func (a *API) listKeys(c *gin.Context) error {
-	caller, err := a.deps.Auth.User(c)
-	if err != nil {
-		return err
-	}
+func (a *API) listKeys(c *gin.Context, caller account.User, _ httpapi.None) (httpapi.Object, error) {
 	keys, err := a.deps.Accounts.Working(c.Request.Context(), caller)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	reply := make([]keyReply, len(keys))
 	for i, k := range keys {
 		reply[i] = answerKey(k, "")
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"keys": reply})
+	return httpapi.Object{"keys": reply}, nil
 }
 
-func (a *API) createKey(c *gin.Context) error {
-	caller, err := a.deps.Auth.User(c)
-	if err != nil {
-		return err
-	}
-	var in struct {
-		Kind       account.KeyKind `json:"kind"`
-		Name       string          `json:"name"`
-		CampaignID *string         `json:"campaign_id"`
-		Learning   *bool           `json:"learning"` // default true
-		SeatID     *string         `json:"seat_id"`
-		Addresses  []string        `json:"addresses"`
-		Origins    []string        `json:"origins"`
-		Models     bool            `json:"read_by_models"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+type keyRequest struct {
+	Kind       account.KeyKind `json:"kind"`
+	Name       string          `json:"name"`
+	CampaignID *string         `json:"campaign_id"`
+	Learning   *bool           `json:"learning"` // default true
+	SeatID     *string         `json:"seat_id"`
+	Addresses  []string        `json:"addresses"`
+	Origins    []string        `json:"origins"`
+	Models     bool            `json:"read_by_models"`
+}
+
+func (a *API) createKey(c *gin.Context, caller account.User, in keyRequest) (reply httpapi.Reply, err error) {
 	want := account.KeyRequest{
 		Kind: in.Kind, Name: in.Name, Addresses: in.Addresses, Origins: in.Origins,
 		Unlearned: in.Learning != nil && !*in.Learning, ReadByModels: in.Models,
 	}
 	if in.SeatID != nil {
 		if want.SeatID, err = httpapi.ParseID("seat_id", *in.SeatID); err != nil {
-			return err
+			return reply, err
 		}
 	}
 	if in.CampaignID != nil {
 		if want.CampaignID, err = a.ownCampaign(c, caller, *in.CampaignID); err != nil {
-			return err
+			return reply, err
 		}
 	}
 	key, err := a.deps.Accounts.CreateKey(c.Request.Context(), caller, want)
 	if err != nil {
-		return err
+		return reply, err
 	}
-	return httpapi.JSON(c, http.StatusCreated, answerKey(key.Key, key.Plain))
+	return httpapi.With(http.StatusCreated, answerKey(key.Key, key.Plain)), nil
 }
 
 // rotatedKey is the reply to a rotation: the new key, and the end of the old key's grace period.
@@ -218,35 +197,25 @@ type rotatedKey struct {
 	} `json:"replaces"`
 }
 
+type rotation struct {
+	Grace *int64 `json:"grace_seconds"`
+}
+
 // rotateKey serves POST /api/keys/{id}/rotate.
-func (a *API) rotateKey(c *gin.Context) error {
-	caller, id, err := a.callerOf(c)
-	if err != nil {
-		return err
-	}
-	in := struct {
-		Grace *int64 `json:"grace_seconds"`
-	}{}
-	err = httpapi.ReadBody(c, func(body []byte) error {
-		if len(body) == 0 {
-			return nil
-		}
-		return httpapi.Unmarshal(body, &in)
-	})
-	if err != nil {
-		return err
-	}
+func (a *API) rotateKey(
+	c *gin.Context, caller account.User, in httpapi.Of[httpapi.Optional[rotation]],
+) (reply httpapi.Reply, err error) {
 	grace := int64(account.UsualGrace / time.Second)
-	if in.Grace != nil {
-		grace = min(max(*in.Grace, -1), math.MaxInt32)
+	if wanted := in.In.In.Grace; wanted != nil {
+		grace = min(max(*wanted, -1), math.MaxInt32)
 	}
-	next, ends, err := a.deps.Accounts.RotateKey(c.Request.Context(), caller, id, time.Duration(grace)*time.Second)
+	next, ends, err := a.deps.Accounts.RotateKey(c.Request.Context(), caller, in.ID, time.Duration(grace)*time.Second)
 	if err != nil {
-		return err
+		return reply, err
 	}
-	reply := rotatedKey{keyReply: answerKey(next.Key, next.Plain)}
-	reply.Replaces.ID, reply.Replaces.EndsAt = id, ends
-	return httpapi.JSON(c, http.StatusCreated, reply)
+	rotated := rotatedKey{keyReply: answerKey(next.Key, next.Plain)}
+	rotated.Replaces.ID, rotated.Replaces.EndsAt = in.ID, ends
+	return httpapi.With(http.StatusCreated, rotated), nil
 }
 
 // ownCampaign reads the campaign id of a key. The campaign must be the caller's own, even for
@@ -269,25 +238,11 @@ func (a *API) ownCampaign(c *gin.Context, caller account.User, text string) (uui
 }
 
 // revokeKey accepts the id in the path, the query or the body.
-func (a *API) revokeKey(c *gin.Context) error {
-	caller, err := a.deps.Auth.User(c)
-	if err != nil {
-		return err
+func (a *API) revokeKey(c *gin.Context, caller account.User, in target) (httpapi.Object, error) {
+	if err := a.deps.Accounts.RevokeKey(c.Request.Context(), caller, in.id); err != nil {
+		return nil, err
 	}
-	id, err := idOf(c)
-	if err != nil {
-		return err
-	}
-	if err := a.deps.Accounts.RevokeKey(c.Request.Context(), caller, id); err != nil {
-		return err
-	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "revoked": true})
-}
-
-// idOf is [targetOf] without the version.
-func idOf(c *gin.Context) (uuid.UUID, error) {
-	id, _, err := targetOf(c)
-	return id, err
+	return httpapi.Object{"id": in.id, "revoked": true}, nil
 }
 
 // oneID returns the id of a request that may have it in its URL, in its body or in both.
@@ -308,9 +263,15 @@ func oneID(url string, body *string) (uuid.UUID, error) {
 	return id, err
 }
 
-// targetOf returns the id in a request: from the path, else the query, else the body. The body may
-// repeat the id, and may name the config version that the caller saw.
-func targetOf(c *gin.Context) (id uuid.UUID, version *int64, err error) {
+// target is the id in a request: from the path, else the query, else the body. The body may repeat
+// the id, and may name the config version that the caller saw.
+type target struct {
+	id      uuid.UUID
+	version *int64 // of the campaign's config
+}
+
+// Read implements [httpapi.Input].
+func (t *target) Read(c *gin.Context) error {
 	text := c.Param("id")
 	if text == "" {
 		text = c.Query("id")
@@ -320,24 +281,25 @@ func targetOf(c *gin.Context) (id uuid.UUID, version *int64, err error) {
 		Reason  string  `json:"reason"` // stored in the audit log
 		Version *int64  `json:"config_version"`
 	}
-	err = httpapi.ReadBody(c, func(body []byte) error {
+	err := httpapi.ReadBody(c, func(body []byte) error {
 		if len(body) == 0 && text != "" {
 			return nil
 		}
 		return httpapi.Unmarshal(body, &in)
 	})
 	if err != nil {
-		return uuid.Nil, nil, err
+		return err
 	}
-	if id, err = oneID(text, in.ID); err != nil {
-		return uuid.Nil, nil, err
+	if t.id, err = oneID(text, in.ID); err != nil {
+		return err
 	}
 	if in.Reason != "" {
 		reason, err := account.CleanReason(in.Reason)
 		if err != nil {
-			return uuid.Nil, nil, err
+			return err
 		}
 		auditlog.Because(c.Request.Context(), reason)
 	}
-	return id, in.Version, nil
+	t.version = in.Version
+	return nil
 }

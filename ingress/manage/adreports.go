@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/adreport"
 	"adnet/internal/campaign"
 	"adnet/internal/decision"
@@ -19,25 +20,17 @@ var ofReports = httpapi.Params{
 }
 
 func (a *API) mountReports(s *httpapi.Server, reads, changes httpapi.Policy) {
-	s.Handle(http.MethodGet, "/api/admin/reports", a.listReports, with(reads, ofReports))
-	s.Handle(http.MethodPost, "/api/admin/reports/:id", a.decideReports, changes)
-	s.Handle(http.MethodGet, "/api/admin/campaigns/:id/approved", a.approvedBefore, reads)
+	s.Handle(http.MethodGet, "/api/admin/reports", httpapi.Do(a.listReports), with(reads, ofReports))
+	s.Handle(http.MethodPost, "/api/admin/reports/:id", httpapi.Do(a.decideReports), changes)
+	s.Handle(http.MethodGet, "/api/admin/campaigns/:id/approved", httpapi.Do(a.approvedBefore), reads)
 }
 
 // listReports serves GET /api/admin/reports: the campaigns that readers have reported, with their
 // ads.
-func (a *API) listReports(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
+func (a *API) listReports(c *gin.Context, admin account.User, page httpapi.Page) (httpapi.Object, error) {
+	list, total, err := a.deps.AdReports.ReportedCampaigns(c.Request.Context(), page.Limit, page.Offset)
 	if err != nil {
-		return err
-	}
-	limit, offset, err := httpapi.ReadPage(c, defaultLimit, maxLimit)
-	if err != nil {
-		return err
-	}
-	list, total, err := a.deps.AdReports.ReportedCampaigns(c.Request.Context(), limit, offset)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	type reported struct {
 		adreport.Reported
@@ -50,43 +43,33 @@ func (a *API) listReports(c *gin.Context) error {
 		case err == nil:
 			reply[i].Campaign = &of
 		case !errs.Is(err, errs.NotFound):
-			return err
+			return nil, err
 		}
 	}
-	return httpapi.JSON(
-		c, http.StatusOK, map[string]any{"reported": reply, "total": total, "limit": limit, "offset": offset},
-	)
+	return httpapi.Object{"reported": reply, "total": total, "limit": page.Limit, "offset": page.Offset}, nil
+}
+
+type reportsRuling struct {
+	Outcome string `json:"outcome"`
+	Words   string `json:"words"`
 }
 
 // decideReports serves POST /api/admin/reports/{campaign}. The outcome kept leaves the ad running,
 // removed rejects the campaign. Reporters with an e-mail address are notified. The campaign's
 // decision comes first and can be repeated; the reports are decided after it, once.
-func (a *API) decideReports(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
-	if err != nil {
-		return err
+func (a *API) decideReports(c *gin.Context, admin account.User, in httpapi.Of[reportsRuling]) (httpapi.Object, error) {
+	d := adreport.Decision{CampaignID: in.ID, Outcome: in.In.Outcome, By: admin.ID, At: a.deps.Now().UTC()}
+	if d.Outcome != adreport.Dismissed && d.Outcome != adreport.Removed {
+		return nil, errs.New(errs.InvalidRequest, "outcome must be kept or removed").With("field", "outcome")
 	}
-	d := adreport.Decision{By: admin.ID, At: a.deps.Now().UTC()}
-	if d.CampaignID, err = httpapi.ParseID("id", c.Param("id")); err != nil {
-		return err
-	}
-	var in struct {
-		Outcome string `json:"outcome"`
-		Words   string `json:"words"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
-	if d.Outcome = in.Outcome; d.Outcome != adreport.Dismissed && d.Outcome != adreport.Removed {
-		return errs.New(errs.InvalidRequest, "outcome must be kept or removed").With("field", "outcome")
-	}
-	if d.Words, err = decision.Clean("words", in.Words, 1000); err != nil {
-		return err
+	var err error
+	if d.Words, err = decision.Clean("words", in.In.Words, 1000); err != nil {
+		return nil, err
 	}
 	ctx := c.Request.Context()
 	of, err := a.deps.Campaigns.Get(ctx, admin, d.CampaignID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	reported := slices.ContainsFunc(
 		of.PolicyViolations, func(v campaign.Violation) bool { return v.Rule == campaign.RuleReported },
@@ -101,15 +84,13 @@ func (a *API) decideReports(c *gin.Context) error {
 		)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	notified, err := a.endReports(ctx, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(
-		c, http.StatusOK, map[string]any{"campaign_id": d.CampaignID, "outcome": d.Outcome, "told": notified},
-	)
+	return httpapi.Object{"campaign_id": d.CampaignID, "outcome": d.Outcome, "told": notified}, nil
 }
 
 // endReports decides the open reports of a campaign, and mails the reporters with an e-mail

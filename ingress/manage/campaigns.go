@@ -37,21 +37,13 @@ func policyOf(k campaign.Campaign) policyReply {
 	return policyReply{OK: len(k.PolicyViolations) == 0, Violations: k.PolicyViolations}
 }
 
-func (a *API) createCampaign(c *gin.Context) error {
-	caller, err := a.deps.Auth.User(c)
-	if err != nil {
-		return err
-	}
-	var in createRequest
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) createCampaign(c *gin.Context, caller account.User, in createRequest) (reply httpapi.Reply, err error) {
 	advertiser, err := httpapi.ParseID("advertiser_id", in.AdvertiserID)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	if in.Status != "" && in.Status != campaign.Draft {
-		return errs.New(
+		return reply, errs.New(
 			errs.InvalidRequest, "status can only be draft at creation; later states follow from review",
 		).With("field", "status")
 	}
@@ -59,31 +51,23 @@ func (a *API) createCampaign(c *gin.Context) error {
 		Fields: in.Fields, AdvertiserID: advertiser, Draft: in.Status == campaign.Draft, UseAdCredit: in.UseAdCredit,
 	})
 	if err != nil {
-		return err
+		return reply, err
 	}
-	return a.answerCreated(c, created)
+	return a.answerCreated(c, created), nil
 }
 
 // copyCampaign creates a draft as a copy of another campaign of the caller.
-func (a *API) copyCampaign(c *gin.Context) error {
-	caller, err := a.deps.Auth.User(c)
+func (a *API) copyCampaign(c *gin.Context, caller account.User, in target) (reply httpapi.Reply, err error) {
+	created, err := a.deps.Campaigns.Copy(c.Request.Context(), caller, in.id)
 	if err != nil {
-		return err
+		return reply, err
 	}
-	id, err := idOf(c)
-	if err != nil {
-		return err
-	}
-	created, err := a.deps.Campaigns.Copy(c.Request.Context(), caller, id)
-	if err != nil {
-		return err
-	}
-	return a.answerCreated(c, created)
+	return a.answerCreated(c, created), nil
 }
 
-func (a *API) answerCreated(c *gin.Context, created campaign.Created) error {
+func (a *API) answerCreated(c *gin.Context, created campaign.Created) httpapi.Reply {
 	tag(c, &created.Campaign)
-	reply := map[string]any{
+	reply := httpapi.Object{
 		"campaign": created.Campaign, "policy": policyOf(created.Campaign), "auto_approved": created.AutoApproved,
 	}
 	if created.WaitsFor != "" {
@@ -96,109 +80,66 @@ func (a *API) answerCreated(c *gin.Context, created campaign.Created) error {
 			reply["unfunded"] = true
 		}
 	}
-	return httpapi.JSON(c, http.StatusCreated, reply)
+	return httpapi.With(http.StatusCreated, reply)
 }
 
 // checkCampaign returns the policy verdict that creation would return. It stores nothing.
-func (a *API) checkCampaign(c *gin.Context) error {
-	if _, err := a.deps.Auth.User(c); err != nil {
-		return err
-	}
-	var in campaign.Fields
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) checkCampaign(_ *gin.Context, _ account.User, in campaign.Fields) (httpapi.Object, error) {
 	would, err := a.deps.Campaigns.Check(in)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"policy": policyOf(would)})
+	return httpapi.Object{"policy": policyOf(would)}, nil
 }
 
-func (a *API) listCampaigns(c *gin.Context) error {
-	caller, err := a.deps.Auth.User(c)
+func (a *API) listCampaigns(c *gin.Context, caller account.User, page httpapi.Page) (any, error) {
+	if c.Query("id") != "" {
+		found, err := a.deps.Campaigns.Get(c.Request.Context(), caller, httpapi.QueryID(c, "id"))
+		if err != nil {
+			return nil, err
+		}
+		return answerList(c, []campaign.Campaign{found}, 1, httpapi.Page{Limit: 1}), nil
+	}
+	found, total, err := a.deps.Campaigns.List(c.Request.Context(), caller, filterOf(c, page))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if id := c.Query("id"); id != "" {
-		return a.listOne(c, caller, id)
-	}
-	f, err := filterOf(c)
-	if err != nil {
-		return err
-	}
-	page, total, err := a.deps.Campaigns.List(c.Request.Context(), caller, f)
-	if err != nil {
-		return err
-	}
-	return answerList(c, page, total, f)
+	return answerList(c, found, total, page), nil
 }
 
-func (a *API) listOne(c *gin.Context, caller account.User, text string) error {
-	id, err := httpapi.ParseID("id", text)
-	if err != nil {
-		return err
+func filterOf(c *gin.Context, page httpapi.Page) campaign.Filter {
+	f := campaign.Filter{
+		Status: campaign.Status(c.Query("status")), AdvertiserID: httpapi.QueryID(c, "advertiser_id"),
+		Queued: campaign.Queued(c.Query("reason")), Limit: page.Limit, Offset: page.Offset,
 	}
-	found, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
-	if err != nil {
-		return err
-	}
-	return answerList(c, []campaign.Campaign{found}, 1, campaign.Filter{Limit: 1})
-}
-
-func filterOf(c *gin.Context) (campaign.Filter, error) {
-	f := campaign.Filter{Status: campaign.Status(c.Query("status"))}
 	if f.Status == "pending_review" {
 		f.Status = campaign.InReview
 	}
-	reason, found := c.GetQuery("reason")
-	if f.Queued = campaign.Queued(reason); found && !f.Queued.Known() {
-		return f, errs.New(errs.InvalidRequest, "reason must be pending, bound or unreviewed").With("field", "reason")
-	}
-	var err error
-	if f.AdvertiserID, err = optionalID(c, "advertiser_id"); err != nil {
-		return f, err
-	}
-	f.Limit, f.Offset, err = httpapi.ReadPage(c, defaultLimit, maxLimit)
-	return f, err
+	return f
 }
 
-// answerList replies in the object form, or with shape=array in the bare array of the interface
+// answerList returns the object form, or for shape=array the bare array of the interface
 // description.
-func answerList(c *gin.Context, page []campaign.Campaign, total int, f campaign.Filter) error {
-	if page == nil {
-		page = []campaign.Campaign{}
+func answerList(c *gin.Context, list []campaign.Campaign, total int, page httpapi.Page) any {
+	if list == nil {
+		list = []campaign.Campaign{}
 	}
 	if c.Query("shape") == "array" {
-		return httpapi.JSON(c, http.StatusOK, page)
+		return list
 	}
-	return httpapi.JSON(
-		c, http.StatusOK, map[string]any{"campaigns": page, "total": total, "limit": f.Limit, "offset": f.Offset},
-	)
+	return httpapi.Object{"campaigns": list, "total": total, "limit": page.Limit, "offset": page.Offset}
 }
 
-// callerOf returns the caller and the id in the path.
-func (a *API) callerOf(c *gin.Context) (caller account.User, id uuid.UUID, err error) {
-	if caller, err = a.deps.Auth.User(c); err != nil {
-		return caller, id, err
-	}
-	id, err = httpapi.ParseID("id", c.Param("id"))
-	return caller, id, err
-}
-
-func (a *API) getCampaign(c *gin.Context) error {
-	caller, id, err := a.callerOf(c)
+func (a *API) getCampaign(c *gin.Context, caller account.User, in httpapi.ID) (httpapi.Object, error) {
+	found, err := a.deps.Campaigns.Get(c.Request.Context(), caller, in.ID)
 	if err != nil {
-		return err
-	}
-	found, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	tag(c, &found)
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"campaign": found, "policy": policyOf(found)})
+	return httpapi.Object{"campaign": found, "policy": policyOf(found)}, nil
 }
 
+// updateRequest is a partial change of a campaign.
 type updateRequest struct {
 	campaign.Fields
 	ID      *string          `json:"id"`
@@ -206,43 +147,34 @@ type updateRequest struct {
 	Version *int64           `json:"config_version"` // a precondition, like If-Match
 }
 
+// Read implements [httpapi.Input].
+func (in *updateRequest) Read(c *gin.Context) error {
+	return httpapi.DecodePatch(c, in, campaign.Defaults())
+}
+
 // updateCampaign serves PATCH /api/campaigns/{id}, and action=update with the id in the body.
 // Fields that the owner may not set (spent amounts, advertiser, funding) are not read. The only
 // valid status is "paused".
-func (a *API) updateCampaign(c *gin.Context) error {
-	caller, err := a.deps.Auth.User(c)
+func (a *API) updateCampaign(c *gin.Context, caller account.User, in updateRequest) (httpapi.Object, error) {
+	id, err := oneID(c.Param("id"), in.ID)
 	if err != nil {
-		return err
-	}
-	var in updateRequest
-	if err := httpapi.DecodePatch(c, &in, campaign.Defaults()); err != nil {
-		return err
-	}
-	id, err := in.id(c)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	if in.Status != nil && *in.Status != campaign.Paused {
-		return errs.New(
+		return nil, errs.New(
 			errs.InvalidRequest, "status can only be set to paused here; use the actions resume, submit and archive",
 		).With("field", "status")
 	}
 	campaigns, err := a.unlessChanged(c, in.Version)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status != nil}
 	changed, err := campaigns.Update(c.Request.Context(), caller, id, edit)
 	if err != nil {
-		return stale(c, err)
+		return nil, stale(c, err)
 	}
-	return answerChanged(c, changed)
-}
-
-// id returns the campaign id of an update: from the path, or from the body, which may only repeat
-// it.
-func (in updateRequest) id(c *gin.Context) (uuid.UUID, error) {
-	return oneID(c.Param("id"), in.ID)
+	return answerChanged(c, changed), nil
 }
 
 // unlessChanged returns the service with the preconditions of c: the header If-Match, and the
@@ -284,11 +216,11 @@ func stale(c *gin.Context, err error) error {
 	return err
 }
 
-func answerChanged(c *gin.Context, changed campaign.Changed) error {
+func answerChanged(c *gin.Context, changed campaign.Changed) httpapi.Object {
 	tag(c, &changed.Campaign)
-	return httpapi.JSON(c, http.StatusOK, map[string]any{
+	return httpapi.Object{
 		"campaign": changed.Campaign, "policy": policyOf(changed.Campaign), "propagated": changed.Propagated,
-	})
+	}
 }
 
 // transition is a method of the service, called with the preconditions of a request.
@@ -298,29 +230,20 @@ type transition func(
 
 // moveCampaign serves a change of state. For an unknown id the specification requires 400.
 func (a *API) moveCampaign(to transition) httpapi.Handler {
-	return func(c *gin.Context) error {
-		caller, err := a.deps.Auth.User(c)
+	return httpapi.Do(func(c *gin.Context, caller account.User, in target) (httpapi.Object, error) {
+		campaigns, err := a.unlessChanged(c, in.version)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		id, version, err := targetOf(c)
-		if err != nil {
-			return err
+		changed, err := to(campaigns, c.Request.Context(), caller, in.id)
+		switch {
+		case errs.Is(err, errs.NotFound):
+			return nil, errs.New(errs.InvalidState, "there is no such campaign")
+		case errors.Is(err, campaign.ErrStopped):
+			return nil, a.sayWhy(c.Request.Context(), caller, in.id, err)
+		case err != nil:
+			return nil, stale(c, err)
 		}
-		campaigns, err := a.unlessChanged(c, version)
-		if err != nil {
-			return err
-		}
-		changed, err := to(campaigns, c.Request.Context(), caller, id)
-		if errs.Is(err, errs.NotFound) {
-			return errs.New(errs.InvalidState, "there is no such campaign")
-		}
-		if errors.Is(err, campaign.ErrStopped) {
-			return a.sayWhy(c.Request.Context(), caller, id, err)
-		}
-		if err != nil {
-			return stale(c, err)
-		}
-		return answerChanged(c, changed)
-	}
+		return answerChanged(c, changed), nil
+	})
 }

@@ -1,34 +1,33 @@
 package manage
 
 import (
-	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/report"
 )
 
 // converted serves GET /api/stats/conversions: the counted conversions by type, of the caller's
 // campaigns or of one campaign.
-func (a *API) converted(c *gin.Context) (err error) {
-	var q report.Query
+func (a *API) converted(c *gin.Context, caller account.User, _ httpapi.None) (answer httpapi.Reply, err error) {
+	q := report.Query{AdvertiserID: overviewOf(caller)}
 	if c.Query("campaign_id") != "" {
-		q.CampaignID, _, err = a.campaignOf(c)
-	} else {
-		q.AdvertiserID, err = a.overviewOf(c)
-	}
-	if err != nil {
-		return err
+		q.AdvertiserID = uuid.Nil
+		if q.CampaignID, _, err = a.campaignOf(c, caller); err != nil {
+			return answer, err
+		}
 	}
 	if q.Since, q.Until, err = a.daysOf(c); err != nil {
-		return err
+		return answer, err
 	}
 	result, err := a.deps.Stats.Converted(c.Request.Context(), q)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	reply := convertedReply{
 		Since: q.Since.String(), Until: q.Until.String(), Conversions: result.Rows,
@@ -37,10 +36,7 @@ func (a *API) converted(c *gin.Context) (err error) {
 	if reply.Conversions == nil {
 		reply.Conversions = []report.Converted{}
 	}
-	if httpapi.WantsCSV(c) {
-		return httpapi.CSV(c, "adnet-conversions-"+reply.Since+"-"+reply.Until, reply.table())
-	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return httpapi.Table("adnet-conversions-"+reply.Since+"-"+reply.Until, reply, reply.table), nil
 }
 
 // convertedReply counts conversions by type.

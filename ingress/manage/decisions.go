@@ -28,135 +28,95 @@ var ofDecisions = httpapi.Params{
 }
 
 func (a *API) mountDecisions(s *httpapi.Server, reads, changes httpapi.Policy) {
-	s.Handle(http.MethodGet, "/api/decisions", a.listDecisions, with(reads, ofDecisions))
-	s.Handle(http.MethodPost, "/api/decisions/:id/appeal", a.appeal, changes)
-	changes.Auth = httpapi.AdminToken
-	s.Handle(http.MethodPost, "/api/admin/appeals/:id", a.answerAppeal, changes)
-}
-
-// heard returns the caller, even the owner of a suspended account. An administrator without the
-// required second factor is rejected.
-func (a *API) heard(c *gin.Context) (account.User, error) {
-	u, session, err := a.deps.Auth.Heard(c)
-	if err == nil && a.deps.Auth.Lacks(c, u, session) {
-		return a.deps.Auth.User(c) // returns the error
-	}
-	return u, err
+	reads.Admits, changes.Admits = httpapi.Suspended, httpapi.Suspended
+	s.Handle(http.MethodGet, "/api/decisions", httpapi.Do(a.listDecisions), with(reads, ofDecisions))
+	s.Handle(http.MethodPost, "/api/decisions/:id/appeal", httpapi.Do(a.appeal), changes)
+	changes.Auth, changes.Admits = httpapi.AdminToken, 0
+	s.Handle(http.MethodPost, "/api/admin/appeals/:id", httpapi.Do(a.answerAppeal), changes)
 }
 
 // listDecisions serves GET /api/decisions: the decisions against the caller with their reasons, or
 // against any account for an administrator.
-func (a *API) listDecisions(c *gin.Context) error {
-	caller, err := a.heard(c)
-	if err != nil {
-		return err
-	}
-	q := decision.Query{Kind: decision.Kind(c.Query("kind")), Open: c.Query("appeal") == "open"}
-	if q.OwnerID, err = optionalID(c, "owner_id"); err != nil {
-		return err
-	}
-	if q.ID, err = optionalID(c, "id"); err != nil {
-		return err
+func (a *API) listDecisions(c *gin.Context, caller account.User, page httpapi.Page) (httpapi.Object, error) {
+	q := decision.Query{
+		Kind: decision.Kind(c.Query("kind")), Open: c.Query("appeal") == "open", Limit: page.Limit, Offset: page.Offset,
+		OwnerID: httpapi.QueryID(c, "owner_id"), ID: httpapi.QueryID(c, "id"),
 	}
 	if !caller.IsAdmin() || caller.Disabled {
 		if q.OwnerID != uuid.Nil && q.OwnerID != caller.ID {
-			return errs.New(errs.Forbidden, "owner_id must be your own")
+			return nil, errs.New(errs.Forbidden, "owner_id must be your own")
 		}
 		q.OwnerID = caller.ID
 	}
-	if q.Limit, q.Offset, err = httpapi.ReadPage(c, defaultLimit, maxLimit); err != nil {
-		return err
-	}
 	list, total, err := a.deps.Decisions.Decisions(c.Request.Context(), q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if q.ID != uuid.Nil && total == 0 {
-		return decision.ErrUnknown
+		return nil, decision.ErrUnknown
 	}
 	if list == nil {
 		list = []decision.Statement{}
 	}
-	return httpapi.JSON(
-		c, http.StatusOK, map[string]any{"decisions": list, "total": total, "limit": q.Limit, "offset": q.Offset},
-	)
+	return httpapi.Object{"decisions": list, "total": total, "limit": q.Limit, "offset": q.Offset}, nil
+}
+
+type objection struct {
+	Text string `json:"text"`
 }
 
 // appeal serves POST /api/decisions/{id}/appeal.
-func (a *API) appeal(c *gin.Context) error {
-	caller, err := a.heard(c)
+func (a *API) appeal(c *gin.Context, caller account.User, in httpapi.Of[objection]) (reply httpapi.Reply, err error) {
+	text, err := decision.Clean("text", in.In.Text, decision.MaxText)
 	if err != nil {
-		return err
-	}
-	of, err := httpapi.ParseID("id", c.Param("id"))
-	if err != nil {
-		return err
-	}
-	var in struct {
-		Text string `json:"text"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
-	text, err := decision.Clean("text", in.Text, decision.MaxText)
-	if err != nil {
-		return err
+		return reply, err
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return err
+		return reply, err
 	}
-	created := decision.Appeal{ID: id, DecisionID: of, OwnerID: caller.ID, Text: text, CreatedAt: a.deps.Now().UTC()}
+	created := decision.Appeal{ID: id, DecisionID: in.ID, OwnerID: caller.ID, Text: text, CreatedAt: a.deps.Now().UTC()}
 	if err := a.deps.Decisions.Appeal(c.Request.Context(), created); err != nil {
-		return err
+		return reply, err
 	}
-	return httpapi.JSON(c, http.StatusCreated, map[string]any{"appeal": created})
+	return httpapi.With(http.StatusCreated, httpapi.Object{"appeal": created}), nil
+}
+
+type verdict struct {
+	Outcome decision.Outcome `json:"outcome"`
+	Words   string           `json:"words"`
 }
 
 // answerAppeal serves POST /api/admin/appeals/{id}. For the outcome reversed it takes the decision
 // back first, which can be repeated, and then records the answer: an answer never promises an
 // action that failed.
-func (a *API) answerAppeal(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
-	if err != nil {
-		return err
-	}
-	answer := decision.Answer{By: admin.ID, At: a.deps.Now().UTC()}
-	if answer.AppealID, err = httpapi.ParseID("id", c.Param("id")); err != nil {
-		return err
-	}
-	var in struct {
-		Outcome decision.Outcome `json:"outcome"`
-		Words   string           `json:"words"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
-	answer.Outcome = in.Outcome
+func (a *API) answerAppeal(c *gin.Context, admin account.User, in httpapi.Of[verdict]) (httpapi.Object, error) {
+	answer := decision.Answer{AppealID: in.ID, Outcome: in.In.Outcome, By: admin.ID, At: a.deps.Now().UTC()}
 	if answer.Outcome != decision.Upheld && answer.Outcome != decision.Reversed {
-		return errs.New(errs.InvalidRequest, "outcome must be upheld or reversed").With("field", "outcome")
+		return nil, errs.New(errs.InvalidRequest, "outcome must be upheld or reversed").With("field", "outcome")
 	}
-	if answer.Words, err = decision.Clean("words", in.Words, decision.MaxWords); err != nil {
-		return err
+	var err error
+	if answer.Words, err = decision.Clean("words", in.In.Words, decision.MaxWords); err != nil {
+		return nil, err
 	}
 	ctx := c.Request.Context()
 	of, err := a.appealed(ctx, answer.AppealID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if answer.Outcome == decision.Reversed {
 		if err := a.reverse(ctx, admin, of, answer.Words); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := a.deps.Decisions.Answer(ctx, answer); err != nil {
-		return err
+		return nil, err
 	}
 	list, _, err := a.deps.Decisions.Decisions(ctx, decision.Query{ID: of.ID, Limit: 1})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"decision": list[0]})
+	return httpapi.Object{"decision": list[0]}, nil
 }
 
 // appealed returns the decision of an open appeal. Errors: errs.NotFound, errs.InvalidState.

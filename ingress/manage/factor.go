@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/boombuler/barcode/qr"
@@ -23,62 +22,47 @@ type proof struct {
 	Code     string `json:"code"`
 }
 
-func (a *API) readFactor(c *gin.Context) error {
-	u, _, err := a.deps.Auth.Entering(c)
-	if err != nil {
-		return err
-	}
+type factorReply struct {
+	On       bool       `json:"enabled"`
+	Since    *time.Time `json:"since"`
+	Recovery int        `json:"recovery_codes_left"`
+}
+
+func (a *API) readFactor(c *gin.Context, u account.User, _ httpapi.None) (reply factorReply, err error) {
 	f, err := a.deps.Accounts.Factor(c.Request.Context(), u)
 	if err != nil {
-		return err
+		return reply, err
 	}
-	reply := struct {
-		On       bool       `json:"enabled"`
-		Since    *time.Time `json:"since"`
-		Recovery int        `json:"recovery_codes_left"`
-	}{On: f.On(), Recovery: len(f.Recovery)}
+	reply = factorReply{On: f.On(), Recovery: len(f.Recovery)}
 	if f.On() {
 		reply.Since = &f.ConfirmedAt
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }
 
-// proven is a body with a proof.
-type proven interface{ of() proof }
-
-func (p proof) of() proof { return p }
-
-// proved reads a body with a proof and checks its password. Errors: errs.InvalidCredentials,
+// proved returns u after it checked the password. Errors: errs.InvalidCredentials,
 // errs.RateLimited.
-func (a *API) proved(c *gin.Context, in proven) (account.User, error) {
-	u, _, err := a.deps.Auth.Entering(c)
-	if err != nil {
-		return u, err
-	}
-	if err := httpapi.Decode(c, in); err != nil {
-		return u, err
-	}
-	p := in.of()
+func (a *API) proved(c *gin.Context, u account.User, p proof) (account.User, error) {
 	if p.Password == "" || len(p.Code) > typed.MaxCode {
 		return u, errs.New(errs.InvalidRequest, "password is required, and code must be at most %d bytes", typed.MaxCode)
 	}
 	return a.checkPassword(c, u.Email, p.Password)
 }
 
-func (a *API) beginFactor(c *gin.Context) error {
-	u, err := a.proved(c, new(proof))
+func (a *API) beginFactor(c *gin.Context, u account.User, in proof) (httpapi.Object, error) {
+	u, err := a.proved(c, u, in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	begun, err := a.deps.Accounts.BeginFactor(c.Request.Context(), u, issuer)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows, err := drawn(begun.URI)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"secret": begun.Secret, "uri": begun.URI, "qr": rows})
+	return httpapi.Object{"secret": begun.Secret, "uri": begun.URI, "qr": rows}, nil
 }
 
 // drawn returns the QR code of a text as rows, with 1 for a dark module and 0 for a light one.
@@ -102,34 +86,28 @@ func drawn(text string) ([]string, error) {
 	return rows, nil
 }
 
-func (a *API) confirmFactor(c *gin.Context) error {
-	u, session, err := a.deps.Auth.Entering(c)
-	if err != nil {
-		return err
-	}
-	var in struct {
-		Code string `json:"code"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+type factorCode struct {
+	Code string `json:"code"`
+}
+
+func (a *API) confirmFactor(c *gin.Context, u account.User, in factorCode) (httpapi.Object, error) {
 	if in.Code == "" || len(in.Code) > typed.MaxCode {
-		return errs.New(
+		return nil, errs.New(
 			errs.InvalidRequest, "code is required: the six digits of the authenticator app",
 		).With("field", "code")
 	}
+	session := httpapi.SessionOf(c)
 	codes, err := a.deps.Accounts.ConfirmFactor(c.Request.Context(), u, session.ID, in.Code)
 	a.deps.Auth.Forget(session.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"enabled": true, "recovery_codes": codes})
+	return httpapi.Object{"enabled": true, "recovery_codes": codes}, nil
 }
 
 // factorShown returns the caller after checking password and code.
-func (a *API) factorShown(c *gin.Context) (account.User, error) {
-	var in proof
-	u, err := a.proved(c, &in)
+func (a *API) factorShown(c *gin.Context, u account.User, in proof) (account.User, error) {
+	u, err := a.proved(c, u, in)
 	if err != nil {
 		return u, err
 	}
@@ -140,25 +118,25 @@ func (a *API) factorShown(c *gin.Context) (account.User, error) {
 	return u, err
 }
 
-func (a *API) renewRecovery(c *gin.Context) error {
-	u, err := a.factorShown(c)
+func (a *API) renewRecovery(c *gin.Context, u account.User, in proof) (httpapi.Object, error) {
+	u, err := a.factorShown(c, u, in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	codes, err := a.deps.Accounts.RenewRecovery(c.Request.Context(), u)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"recovery_codes": codes})
+	return httpapi.Object{"recovery_codes": codes}, nil
 }
 
-func (a *API) removeFactor(c *gin.Context) error {
-	u, err := a.factorShown(c)
+func (a *API) removeFactor(c *gin.Context, u account.User, in proof) (httpapi.Object, error) {
+	u, err := a.factorShown(c, u, in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := a.deps.Accounts.RemoveFactor(c.Request.Context(), u); err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"enabled": false})
+	return httpapi.Object{"enabled": false}, nil
 }

@@ -2,7 +2,6 @@ package manage
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -23,53 +22,47 @@ const (
 // network returns the network of a registration, by which it binds; empty for none.
 func (a *API) network(c *gin.Context) string { return family.Network(c.ClientIP(), a.deps.Shared) }
 
+type familyRuling struct {
+	Decision string  `json:"decision"`
+	With     *string `json:"with"`
+	Reason   string  `json:"reason"`
+}
+
 // ruleFamily serves POST /api/admin/users/{id}/family. It applies to all rules at once.
-func (a *API) ruleFamily(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
-	if err != nil {
-		return err
+func (a *API) ruleFamily(c *gin.Context, admin account.User, of httpapi.Of[familyRuling]) (httpapi.Object, error) {
+	in, d := of.In, family.Decision{
+		Ruling: family.Ruling{Account: of.ID}, By: admin.ID, At: a.deps.Now().UTC(),
 	}
-	d := family.Decision{By: admin.ID, At: a.deps.Now().UTC()}
-	if d.Account, err = httpapi.ParseID("id", c.Param("id")); err != nil {
-		return err
-	}
-	var in struct {
-		Decision string  `json:"decision"`
-		With     *string `json:"with"`
-		Reason   string  `json:"reason"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+	var err error
 	if d.Reason, err = account.CleanNote(in.Reason); err != nil {
-		return err
+		return nil, err
 	}
 	if in.With != nil {
 		if d.With, err = httpapi.ParseID("with", *in.With); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	ctx := c.Request.Context()
 	u, err := a.deps.Accounts.Account(ctx, d.Account)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if d.Automatic = in.Decision == familyAutomatic; !d.Automatic || in.With != nil {
 		if err := checkFamily(&u, in.Decision, d.With); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := a.deps.Families.RuleFamily(ctx, d); err != nil {
-		return err
+		return nil, err
 	}
 	if err := family.Regroup(ctx, a.deps.Families); err != nil {
-		return err
+		return nil, err
 	}
 	reply, err := a.answerAccounts(ctx, []account.User{u})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"user": reply[0]})
+	return httpapi.Object{"user": reply[0]}, nil
 }
 
 // checkFamily checks a decision about u. Errors: errs.InvalidRequest.

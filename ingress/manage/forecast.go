@@ -1,11 +1,9 @@
 package manage
 
 import (
-	"net/http"
-
 	"github.com/gin-gonic/gin"
 
-	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
@@ -36,18 +34,12 @@ type pricesReply struct {
 
 // forecastCampaign estimates the reach of a campaign from the auctions of the last 28 whole days
 // and today. It stores nothing. It uses targeting and bid only, so the draft may lack a creative.
-func (a *API) forecastCampaign(c *gin.Context) error {
-	caller, err := a.deps.Auth.User(c)
-	if err != nil {
-		return err
-	}
-	var in campaign.Fields
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) forecastCampaign(
+	c *gin.Context, caller account.User, in campaign.Fields,
+) (reply forecastReply, err error) {
 	would, err := a.deps.Campaigns.Plan(in)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	today := day.Of(a.deps.Now())
 	places := report.Places{
@@ -57,18 +49,18 @@ func (a *API) forecastCampaign(c *gin.Context) error {
 	}
 	won, err := a.deps.Stats.Requests(c.Request.Context(), places)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	refused, err := a.deps.Stats.RefusedAt(c.Request.Context(), places)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	bid := would.BidAmount
 	if would.Billing() != campaign.CPM {
 		bid = 0 // the value of 1,000 impressions in clicks or views is unknown before the first ones
 	}
 	f := report.ForecastOf(caller.ID, bid, won, report.ForecastDays)
-	reply := forecastReply{
+	reply = forecastReply{
 		Since: places.Since.String(), Until: places.Until.String(), Requests: f.Requests, Refused: refused,
 		RefusedCounted: report.RefusedCounted,
 	}
@@ -83,7 +75,7 @@ func (a *API) forecastCampaign(c *gin.Context) error {
 	if reply.Price != nil && would.Billing() == campaign.CPM {
 		reply.sell(f, &would)
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }
 
 // sell computes the impressions and the spend that the bid would buy within the daily budget.

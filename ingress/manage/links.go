@@ -62,34 +62,32 @@ func (a *API) delivery() string {
 
 // askRegister starts a registration that the owner of the e-mail must confirm. Known and unknown
 // e-mails get the same reply in the same time.
-func (a *API) askRegister(c *gin.Context, in credentials) error {
+func (a *API) askRegister(c *gin.Context, in credentials) (reply httpapi.Reply, err error) {
 	mailed, err := a.deps.Accounts.AskRegister(c.Request.Context(), in.Email, in.Password)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	a.post(mailed)
-	return httpapi.JSON(c, http.StatusAccepted, map[string]any{"verification": "sent", "delivery": a.delivery()})
+	return httpapi.With(http.StatusAccepted, httpapi.Object{"verification": "sent", "delivery": a.delivery()}), nil
+}
+
+type confirmation struct {
+	Token    string `json:"token"`
+	Password string `json:"password"`
+	Cookie   bool   `json:"cookie"`
 }
 
 // verify creates the account of a confirmed e-mail and signs its owner in.
-func (a *API) verify(c *gin.Context) error {
-	var in struct {
-		Token    string `json:"token"`
-		Password string `json:"password"`
-		Cookie   bool   `json:"cookie"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) verify(c *gin.Context, in confirmation) (reply httpapi.Reply, err error) {
 	if err := checkLink(in.Token, in.Password); err != nil {
-		return err
+		return reply, err
 	}
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
-		return err
+		return reply, err
 	}
 	u, err := a.deps.Accounts.ConfirmRegister(c.Request.Context(), in.Token, in.Password, a.network(c))
 	if err != nil {
-		return err
+		return reply, err
 	}
 	return a.answerSession(c, http.StatusCreated, opened{user: u, cookie: in.Cookie})
 }
@@ -101,49 +99,45 @@ func checkLink(token, password string) error {
 	return nil
 }
 
+type forgotten struct {
+	Email string `json:"email"`
+}
+
 // forgot mails a link to set a new password. The reply is the same for every e-mail.
-func (a *API) forgot(c *gin.Context) error {
-	var in struct {
-		Email string `json:"email"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) forgot(c *gin.Context, in forgotten) (reply httpapi.Reply, err error) {
 	if a.deps.Mailer == nil {
-		return errs.New(errs.Forbidden, "this server sends no mail; ask its operator for a new password")
+		return reply, errs.New(errs.Forbidden, "this server sends no mail; ask its operator for a new password")
 	}
 	mailed, err := a.deps.Accounts.AskReset(c.Request.Context(), in.Email)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	a.post(mailed)
-	return httpapi.JSON(c, http.StatusAccepted, map[string]any{"sent": true, "delivery": a.delivery()})
+	return httpapi.With(http.StatusAccepted, httpapi.Object{"sent": true, "delivery": a.delivery()}), nil
+}
+
+type newPassword struct {
+	Token      string `json:"token"`
+	Password   string `json:"password"`
+	RevokeKeys bool   `json:"revoke_keys"`
 }
 
 // reset sets a new password with a mailed link. It does not sign in: the next login requires a
 // second factor as usual.
-func (a *API) reset(c *gin.Context) error {
-	var in struct {
-		Token      string `json:"token"`
-		Password   string `json:"password"`
-		RevokeKeys bool   `json:"revoke_keys"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) reset(c *gin.Context, in newPassword) (httpapi.Object, error) {
 	if err := checkLink(in.Token, in.Password); err != nil {
-		return err
+		return nil, err
 	}
 	ctx := c.Request.Context()
 	u, err := a.deps.Accounts.ResetPassword(ctx, in.Token, in.Password)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	revoked := 0
 	if in.RevokeKeys {
 		if revoked, err = a.deps.Accounts.RevokeKeys(ctx, u); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"changed": true, "keys_revoked": revoked})
+	return httpapi.Object{"changed": true, "keys_revoked": revoked}, nil
 }

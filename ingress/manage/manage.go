@@ -16,6 +16,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/decision"
+	"adnet/internal/errs"
 	"adnet/internal/family"
 	"adnet/internal/person"
 	"adnet/internal/report"
@@ -144,23 +145,25 @@ func (a *API) Mount(s *httpapi.Server) {
 	scans, judges := queries, queries
 	scans.Scans, judges.Judges = true, true
 	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
+	// The specification requires 401 here, also for a login.
+	ofReviewer := func(p httpapi.Policy) httpapi.Policy { p = ofAdmin(p); p.NotAdmin = errs.InvalidToken; return p }
 	s.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: a.login}, "login": {Do: a.login},
-		"register": {Do: a.register, Policy: httpapi.Policy{
+		"": {Do: httpapi.Open(a.login)}, "login": {Do: httpapi.Open(a.login)},
+		"register": {Do: httpapi.Open(a.register), Policy: httpapi.Policy{
 			Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 		}},
-		"demo":   {Do: a.demoLogin},
-		"verify": {Do: a.verify, Policy: byLink}, "reset": {Do: a.reset, Policy: byLink},
+		"demo":   {Do: httpapi.Open(a.demoLogin)},
+		"verify": {Do: httpapi.Open(a.verify), Policy: byLink}, "reset": {Do: httpapi.Open(a.reset), Policy: byLink},
 		// No Idempotency-Key: a second call mails a second link, up to three.
 		"forgot": {
-			Do: a.forgot,
+			Do: httpapi.Open(a.forgot),
 			Policy: httpapi.Policy{
 				Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No,
 			},
 		},
 		// No Idempotency-Key for a logout: an ended session stays ended, and the reply is the same.
 		"logout": {
-			Do: a.logout,
+			Do: httpapi.Open(a.logout),
 			Policy: httpapi.Policy{
 				Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
 			},
@@ -168,72 +171,79 @@ func (a *API) Mount(s *httpapi.Server) {
 		// No Idempotency-Key for a login: a second one opens one more session, which the owner
 		// sees.
 	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
-	s.Handle(http.MethodGet, "/api/info", a.info, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
-	s.Handle(http.MethodGet, "/api/account/sessions", a.listSessions, reads)
+	s.Handle(
+		http.MethodGet, "/api/info", httpapi.Open(a.info),
+		httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
+	)
+	s.Handle(http.MethodGet, "/api/account/sessions", httpapi.Do(a.listSessions), reads)
 	// No Idempotency-Key: an ended session stays ended, and a caller without a session gets 401.
 	ends := changes
 	ends.Idempotent = httpapi.No
 	s.Handle(
-		http.MethodDelete, "/api/account/sessions", a.endSessions,
+		http.MethodDelete, "/api/account/sessions", httpapi.Do(a.endSessions),
 		with(ends, httpapi.Params{"keep": httpapi.WordForm("current")}),
 	)
-	s.Handle(http.MethodDelete, "/api/account/sessions/:id", a.endSession, ends)
-	s.Handle(http.MethodPost, "/api/account/password", a.changePassword, changes)
-	s.Handle(http.MethodGet, "/api/account/second_factor", a.readFactor, reads)
-	begins := changes
+	s.Handle(http.MethodDelete, "/api/account/sessions/:id", httpapi.Do(a.endSession), ends)
+	s.Handle(http.MethodPost, "/api/account/password", httpapi.Do(a.changePassword), changes)
+	looks, sets, erases := reads, changes, ends
+	looks.Admits, sets.Admits, erases.Admits = httpapi.WithoutFactor, httpapi.WithoutFactor, httpapi.WithoutFactor
+	begins := sets
 	begins.Audited = httpapi.No // an unconfirmed factor does not affect logins
-	s.Handle(http.MethodPost, "/api/account/second_factor", a.beginFactor, begins)
-	s.Handle(http.MethodPost, "/api/account/second_factor/confirm", a.confirmFactor, changes)
-	s.Handle(http.MethodPost, "/api/account/second_factor/recovery_codes", a.renewRecovery, changes)
-	s.Handle(http.MethodPost, "/api/account/second_factor/remove", a.removeFactor, changes)
-	s.Handle(http.MethodGet, "/api/account/profile", a.readProfile, reads)
-	s.Handle(http.MethodPatch, "/api/account/profile", a.changeProfile, changes)
+	s.Handle(http.MethodGet, "/api/account/second_factor", httpapi.Do(a.readFactor), looks)
+	s.Handle(http.MethodPost, "/api/account/second_factor", httpapi.Do(a.beginFactor), begins)
+	s.Handle(http.MethodPost, "/api/account/second_factor/confirm", httpapi.Do(a.confirmFactor), sets)
+	s.Handle(http.MethodPost, "/api/account/second_factor/recovery_codes", httpapi.Do(a.renewRecovery), sets)
+	s.Handle(http.MethodPost, "/api/account/second_factor/remove", httpapi.Do(a.removeFactor), sets)
+	s.Handle(http.MethodGet, "/api/account/profile", httpapi.Do(a.readProfile), reads)
+	s.Handle(http.MethodPatch, "/api/account/profile", httpapi.Do(a.changeProfile), changes)
 	exports := reads
 	exports.Scans = true
-	s.Handle(http.MethodGet, "/api/account/export", a.exportAccount, exports)
-	s.Handle(http.MethodPost, "/api/account/delete", a.eraseAccount, ends)
-	s.Handle(http.MethodGet, "/api/account/blocks", a.readBlocks, reads)
-	s.Handle(http.MethodPut, "/api/account/blocks", a.putBlocks, changes)
-	s.Handle(http.MethodGet, "/api/account/publishing", a.readPublishing, reads)
-	s.Handle(http.MethodPut, "/api/account/publishing", a.putPublishing, changes)
+	s.Handle(http.MethodGet, "/api/account/export", httpapi.Do(a.exportAccount), exports)
+	s.Handle(http.MethodPost, "/api/account/delete", httpapi.Do(a.eraseAccount), erases)
+	s.Handle(http.MethodGet, "/api/account/blocks", httpapi.Do(a.readBlocks), reads)
+	s.Handle(http.MethodPut, "/api/account/blocks", httpapi.Do(a.putBlocks), changes)
+	s.Handle(http.MethodGet, "/api/account/publishing", httpapi.Do(a.readPublishing), reads)
+	s.Handle(http.MethodPut, "/api/account/publishing", httpapi.Do(a.putPublishing), changes)
 	ofPublisher := with(reads, httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm})
 	ofPublisher.Auth = httpapi.UserToken | httpapi.PublisherKey
-	s.Handle(http.MethodGet, "/api/account/suitability", a.readSuitability, ofPublisher)
-	s.Handle(http.MethodGet, "/api/suitability/subjects", a.subjects, httpapi.Policy{
+	s.Handle(http.MethodGet, "/api/account/suitability", httpapi.Do(a.readSuitability), ofPublisher)
+	s.Handle(http.MethodGet, "/api/suitability/subjects", httpapi.Open(a.subjects), httpapi.Policy{
 		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone,
 		Params: httpapi.Params{"language": httpapi.WordForm("en", "de")},
 	})
-	s.Handle(http.MethodGet, "/api/keys", a.listKeys, reads)
-	s.Handle(http.MethodPost, "/api/keys", a.createKey, changes)
-	s.Handle(http.MethodDelete, "/api/keys", a.revokeKey, with(changes, httpapi.Params{"id": httpapi.IDForm}))
-	s.Handle(http.MethodDelete, "/api/keys/:id", a.revokeKey, changes)
-	s.Handle(http.MethodPost, "/api/keys/:id/rotate", a.rotateKey, changes)
+	s.Handle(http.MethodGet, "/api/keys", httpapi.Do(a.listKeys), reads)
+	s.Handle(http.MethodPost, "/api/keys", httpapi.Do(a.createKey), changes)
+	s.Handle(http.MethodDelete, "/api/keys", httpapi.Do(a.revokeKey), with(changes, httpapi.Params{"id": httpapi.IDForm}))
+	s.Handle(http.MethodDelete, "/api/keys/:id", httpapi.Do(a.revokeKey), changes)
+	s.Handle(http.MethodPost, "/api/keys/:id/rotate", httpapi.Do(a.rotateKey), changes)
 	s.HandleActions(http.MethodGet, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: a.listCampaigns}, "list": {Do: a.listCampaigns},
-		"review_queue": {Do: a.reviewQueue, Policy: with(ofAdmin(reads), ofCampaigns)},
+		"": {Do: httpapi.Do(a.listCampaigns)}, "list": {Do: httpapi.Do(a.listCampaigns)},
+		"review_queue": {Do: httpapi.Do(a.reviewQueue), Policy: with(ofReviewer(reads), ofCampaigns)},
 	}}, with(reads, ofCampaigns))
 	s.HandleActions(http.MethodPost, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: a.createCampaign}, "create": {Do: a.createCampaign}, "update": {Do: a.updateCampaign},
+		"": {Do: httpapi.Do(a.createCampaign)}, "create": {Do: httpapi.Do(a.createCampaign)},
+		"update":  {Do: httpapi.Do(a.updateCampaign)},
 		"pause":   {Do: a.moveCampaign((*campaign.Service).Pause)},
 		"resume":  {Do: a.moveCampaign((*campaign.Service).Resume)},
 		"submit":  {Do: a.moveCampaign((*campaign.Service).Submit)},
 		"archive": {Do: a.moveCampaign((*campaign.Service).Archive)},
-		"copy":    {Do: a.copyCampaign},
-		"review":  {Do: a.reviewCampaign, Policy: ofAdmin(changes)},
+		"copy":    {Do: httpapi.Do(a.copyCampaign)},
+		"review":  {Do: httpapi.Do(a.reviewCampaign), Policy: ofReviewer(changes)},
 		// No Idempotency-Key: these store nothing.
-		"check": {Do: a.checkCampaign, Policy: judges}, "forecast": {Do: a.forecastCampaign, Policy: scans},
+		"check":    {Do: httpapi.Do(a.checkCampaign), Policy: judges},
+		"forecast": {Do: httpapi.Do(a.forecastCampaign), Policy: scans},
 	}}, with(changes, httpapi.Params{"id": httpapi.IDForm}))
-	s.Handle(http.MethodGet, "/api/campaigns/:id", a.getCampaign, reads)
-	s.Handle(http.MethodPatch, "/api/campaigns/:id", a.updateCampaign, changes)
-	s.Handle(http.MethodPatch, "/api/campaigns", a.updateCampaign, changes)
+	s.Handle(http.MethodGet, "/api/campaigns/:id", httpapi.Do(a.getCampaign), reads)
+	s.Handle(http.MethodPatch, "/api/campaigns/:id", httpapi.Do(a.updateCampaign), changes)
+	s.Handle(http.MethodPatch, "/api/campaigns", httpapi.Do(a.updateCampaign), changes)
 	a.mountDecisions(s, reads, changes)
 	a.mountReports(s, ofAdmin(reads), ofAdmin(changes))
 	a.mountUsers(s, ofAdmin(reads), ofAdmin(changes))
-	s.Handle(http.MethodGet, "/api/audit", a.auditLog, with(reads, ofAudit))
-	s.Handle(http.MethodGet, "/api/stats", a.stats, httpapi.Policy{
+	s.Handle(http.MethodGet, "/api/audit", httpapi.Do(a.auditLog), with(reads, ofAudit))
+	s.Handle(http.MethodGet, "/api/stats", httpapi.Do(a.stats), httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: ofStats,
 	})
-	s.Handle(http.MethodGet, "/api/stats/requests", a.requests, httpapi.Policy{
+	s.Handle(http.MethodGet, "/api/stats/requests", httpapi.Do(a.requests), httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
 		Params: httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
@@ -241,7 +251,7 @@ func (a *API) Mount(s *httpapi.Server) {
 			"bom": httpapi.SwitchForm,
 		},
 	})
-	s.Handle(http.MethodGet, "/api/stats/suitability", a.refusals, httpapi.Policy{
+	s.Handle(http.MethodGet, "/api/stats/suitability", httpapi.Do(a.refusals), httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
 		Params: httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
@@ -256,7 +266,7 @@ func (a *API) Mount(s *httpapi.Server) {
 		},
 	)
 	ofTypes.Scans = true
-	s.Handle(http.MethodGet, "/api/stats/conversions", a.converted, ofTypes)
+	s.Handle(http.MethodGet, "/api/stats/conversions", httpapi.Do(a.converted), ofTypes)
 	ofNetwork := with(
 		ofAdmin(reads),
 		httpapi.Params{
@@ -265,11 +275,11 @@ func (a *API) Mount(s *httpapi.Server) {
 		},
 	)
 	ofNetwork.Scans = true
-	s.Handle(http.MethodGet, "/api/admin/requests", a.networkRequests, ofNetwork)
-	s.Handle(http.MethodGet, "/api/admin/suitability", a.networkRefusals, ofNetwork)
+	s.Handle(http.MethodGet, "/api/admin/requests", httpapi.Do(a.networkRequests), ofNetwork)
+	s.Handle(http.MethodGet, "/api/admin/suitability", httpapi.Do(a.networkRefusals), ofNetwork)
 	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
-		"aggregate": {Do: a.aggregate},
-	}}, with(ofAdmin(changes), httpapi.Params{"date": httpapi.DayForm}))
+		"aggregate": {Do: httpapi.Do(a.aggregate)},
+	}}, with(ofReviewer(changes), httpapi.Params{"date": httpapi.DayForm}))
 }
 
 // The parameters of reads, for all actions.
@@ -277,7 +287,8 @@ var (
 	ofCampaigns = httpapi.Params{
 		"status": httpapi.WordForm("draft", "in_review", "pending_review", "active", "paused", "rejected", "archived"),
 		"id":     httpapi.IDForm, "advertiser_id": httpapi.IDForm, "shape": httpapi.WordForm("object", "array"),
-		"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
+		"reason": httpapi.WordForm(campaign.FieldNamed("review_reason").Values...),
+		"limit":  httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
 	}
 	ofAudit = httpapi.Params{
 		"owner_id": httpapi.IDForm, "actor_id": httpapi.IDForm, "target_kind": httpapi.WordForm(auditlog.Targets...),

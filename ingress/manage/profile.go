@@ -1,8 +1,6 @@
 package manage
 
 import (
-	"net/http"
-
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -13,20 +11,9 @@ import (
 	"adnet/internal/person"
 )
 
-func answerProfile(c *gin.Context, u account.User) error {
-	return httpapi.JSON(c, http.StatusOK, person.IdentityOf(&u))
-}
-
-func (a *API) readProfile(c *gin.Context) error {
-	u, err := a.deps.Auth.User(c)
-	if err != nil {
-		return err
-	}
-	// not the cached user, up to 2 s old
-	if u, err = a.deps.Persons.Accounts.User(c.Request.Context(), u.ID); err != nil {
-		return err
-	}
-	return answerProfile(c, u)
+func (a *API) readProfile(c *gin.Context, u account.User, _ httpapi.None) (person.Identity, error) {
+	u, err := a.deps.Persons.Accounts.User(c.Request.Context(), u.ID) // not the cached user, up to 2 s old
+	return person.IdentityOf(&u), err
 }
 
 // profileDefaults are the fields of a profile that may be empty.
@@ -34,37 +21,34 @@ var profileDefaults = map[string]jsontext.Value{
 	"display_name": jsontext.Value(`""`), "company": jsontext.Value(`""`),
 }
 
-func (a *API) changeProfile(c *gin.Context) error {
-	u, err := a.deps.Auth.User(c)
+// profilePatch is a partial change of a profile.
+type profilePatch struct{ account.Profile }
+
+// Read implements [httpapi.Input].
+func (p *profilePatch) Read(c *gin.Context) error {
+	return httpapi.DecodePatch(c, &p.Profile, profileDefaults)
+}
+
+func (a *API) changeProfile(c *gin.Context, u account.User, in profilePatch) (person.Identity, error) {
+	u, err := a.deps.Accounts.Describe(c.Request.Context(), u, in.Profile)
 	if err != nil {
-		return err
-	}
-	var in account.Profile
-	if err := httpapi.DecodePatch(c, &in, profileDefaults); err != nil {
-		return err
-	}
-	if u, err = a.deps.Accounts.Describe(c.Request.Context(), u, in); err != nil {
-		return err
+		return person.Identity{}, err
 	}
 	a.deps.Auth.ForgetUser(u.ID) // campaigns are checked together with the name
-	return answerProfile(c, u)
+	return person.IdentityOf(&u), nil
 }
 
 // exportAccount returns all data about the caller.
-func (a *API) exportAccount(c *gin.Context) error {
-	u, err := a.deps.Auth.User(c)
-	if err != nil {
-		return err
-	}
+func (a *API) exportAccount(c *gin.Context, u account.User, _ httpapi.None) (held person.Held, err error) {
 	if u, err = a.deps.Persons.Accounts.User(c.Request.Context(), u.ID); err != nil {
-		return err
+		return held, err
 	}
-	held, err := person.Export(c.Request.Context(), a.deps.Persons, u)
+	held, err = person.Export(c.Request.Context(), a.deps.Persons, u)
 	if err != nil {
-		return err
+		return held, err
 	}
 	c.Header("Content-Disposition", `attachment; filename="adnet-account.json"`)
-	return httpapi.JSON(c, http.StatusOK, held)
+	return held, nil
 }
 
 // deletion is the caller's proof and confirmation for the deletion of the account.
@@ -77,28 +61,27 @@ type deletion struct {
 // eraseAccount permanently removes the identity of the caller's account. Rows of the ledger keep
 // only its id. It requires the password, the code if there is a second factor, and the lost amounts
 // if there are any.
-func (a *API) eraseAccount(c *gin.Context) error {
-	var in deletion
-	u, err := a.proved(c, &in)
+func (a *API) eraseAccount(c *gin.Context, u account.User, in deletion) (httpapi.Object, error) {
+	u, err := a.proved(c, u, in.proof)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code); err != nil {
-		return err
+		return nil, err
 	}
 	if len(u.Seats) > 0 {
-		return errs.New(errs.Conflict, "the account owns exchange seats; ask the operator to close them first")
+		return nil, errs.New(errs.Conflict, "the account owns exchange seats; ask the operator to close them first")
 	}
 	done, err := person.Erase(
 		c.Request.Context(), a.deps.Persons, u, person.Loss{Balance: in.USD, Credits: in.Credits}, a.deps.Now(),
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.deps.Auth.ForgetUser(u.ID) // its logins and keys stop working
 	a.deps.Auth.ForgetKeys(u)
-	return httpapi.JSON(c, http.StatusOK, map[string]any{
+	return httpapi.Object{
 		"deleted": true, "keys_revoked": done.Keys, "campaigns_archived": done.Campaigns,
 		"balance_left_usd": done.Balance, "credits_left": done.Credits,
-	})
+	}, nil
 }

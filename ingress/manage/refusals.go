@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/day"
 	"adnet/internal/report"
 	"adnet/internal/subject"
@@ -55,20 +56,20 @@ type subjectCostsOf struct {
 
 // refusals serves GET /api/stats/suitability: the number of a publisher's requests that were
 // refused because of their conversation.
-func (a *API) refusals(c *gin.Context) error {
-	publisher, err := a.developerOf(c)
+func (a *API) refusals(c *gin.Context, caller account.User, _ httpapi.None) (answer httpapi.Reply, err error) {
+	publisher, err := developerOf(c, caller)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	since, until, err := a.daysOf(c)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	found, err := a.deps.Stats.Refusals(
 		c.Request.Context(), report.RefusalQuery{DeveloperID: publisher, Since: since, Until: until},
 	)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	today := day.Of(a.deps.Now())
 	days := everyDay(publisher, found, since, min(until, today))
@@ -80,17 +81,17 @@ func (a *API) refusals(c *gin.Context) error {
 		reply.Daily[i] = refusalDay{d.Day.String(), d.Requests, d.Adults, d.Never, d.Sensitive}
 	}
 	if httpapi.WantsCSV(c) {
-		return httpapi.CSV(c, "adnet-suitability-"+reply.Since+"-"+reply.Until, reply.table())
+		return httpapi.CSVFile("adnet-suitability-"+reply.Since+"-"+reply.Until, reply.table()), nil
 	}
 	costs, err := a.deps.Stats.Costs(c.Request.Context(), publisher, today)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	for _, name := range subject.Names(subject.Sensitive) {
 		id, _ := subject.Parse(name)
 		reply.Subjects = append(reply.Subjects, subjectCostsOf{name, costs[id].Week, costs[id].Month})
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return httpapi.With(http.StatusOK, reply), nil
 }
 
 // table returns the days as rows with a header.
@@ -149,24 +150,23 @@ type publisherRefusals struct {
 
 // networkRefusals serves GET /api/admin/suitability: the rates of every publisher, without a
 // network total, which would reveal the counts of a single publisher.
-func (a *API) networkRefusals(c *gin.Context) error {
+func (a *API) networkRefusals(c *gin.Context, _ account.User, _ httpapi.None) (answer httpapi.Reply, err error) {
 	since, until, err := a.networkDays(c)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	found, err := a.deps.Stats.Refusals(c.Request.Context(), report.RefusalQuery{All: true, Since: since, Until: until})
 	if err != nil {
-		return err
+		return answer, err
 	}
 	until = min(until, day.Of(a.deps.Now()))
 	publishers := publishersOf(found, since, until)
-	if httpapi.WantsCSV(c) {
-		return httpapi.CSV(c, "adnet-suitability-"+since.String()+"-"+until.String(), tableOf(publishers))
+	reply := httpapi.Object{
+		"since": since.String(), "until": until.String(), "timezone": "UTC", "publishers": publishers,
 	}
-	return httpapi.JSON(
-		c, http.StatusOK,
-		map[string]any{"since": since.String(), "until": until.String(), "timezone": "UTC", "publishers": publishers},
-	)
+	return httpapi.Table("adnet-suitability-"+since.String()+"-"+until.String(), reply, func() [][]string {
+		return tableOf(publishers)
+	}), nil
 }
 
 // publishersOf sums the days of each publisher, jumps first, then by rate. It omits publishers
@@ -218,8 +218,6 @@ func tableOf(publishers []publisherRefusals) [][]string {
 }
 
 // subjects serves GET /api/suitability/subjects: the closed list, and the restricted trades.
-func (a *API) subjects(c *gin.Context) error {
-	return httpapi.JSON(
-		c, http.StatusOK, map[string]any{"subjects": subject.In(c.Query("language")), "trades": subject.Trades},
-	)
+func (a *API) subjects(c *gin.Context, _ httpapi.None) (httpapi.Object, error) {
+	return httpapi.Object{"subjects": subject.In(c.Query("language")), "trades": subject.Trades}, nil
 }

@@ -2,7 +2,6 @@ package manage
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/report"
@@ -51,20 +51,20 @@ type noFillOf struct {
 }
 
 // requests serves GET /api/stats/requests: a publisher's requests, and the reasons for no ad.
-func (a *API) requests(c *gin.Context) error {
-	developer, err := a.developerOf(c)
+func (a *API) requests(c *gin.Context, caller account.User, _ httpapi.None) (answer httpapi.Reply, err error) {
+	developer, err := developerOf(c, caller)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	since, until, err := a.daysOf(c)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	q := report.DemandQuery{
 		DeveloperID: developer, Since: since, Until: until, Breakdown: report.Breakdown(c.Query("breakdown")),
 	}
 	if err := q.Check(); err != nil {
-		return err
+		return answer, err
 	}
 	return a.answerRequests(c, q)
 }
@@ -72,12 +72,9 @@ func (a *API) requests(c *gin.Context) error {
 // maxNetworkDays bounds the range of a query over the auctions of all publishers.
 const maxNetworkDays = 31
 
-// networkDays returns the range of an administrator's query over all publishers. Errors: the caller
-// is not an administrator; the days are invalid or too many.
+// networkDays returns the range of an administrator's query over all publishers. Errors: the days
+// are invalid or too many.
 func (a *API) networkDays(c *gin.Context) (since, until day.Day, err error) {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return 0, 0, err
-	}
 	if since, until, err = a.daysOf(c); err != nil {
 		return 0, 0, err
 	}
@@ -90,18 +87,18 @@ func (a *API) networkDays(c *gin.Context) (since, until day.Day, err error) {
 }
 
 // networkRequests serves GET /api/admin/requests: the requests of all publishers.
-func (a *API) networkRequests(c *gin.Context) error {
+func (a *API) networkRequests(c *gin.Context, _ account.User, _ httpapi.None) (answer httpapi.Reply, err error) {
 	since, until, err := a.networkDays(c)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	return a.answerRequests(c, report.DemandQuery{All: true, Since: since, Until: until})
 }
 
-func (a *API) answerRequests(c *gin.Context, q report.DemandQuery) error {
+func (a *API) answerRequests(c *gin.Context, q report.DemandQuery) (answer httpapi.Reply, err error) {
 	found, err := a.deps.Stats.Demand(c.Request.Context(), q)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	reply := requestsReply{
 		Since: q.Since.String(), Until: q.Until.String(), NoFill: []noFillOf{}, BreakdownBy: q.Breakdown,
@@ -129,10 +126,7 @@ func (a *API) answerRequests(c *gin.Context, q report.DemandQuery) error {
 			reply.Breakdown, askedReply{g.Key, g.Requests, g.Filled, fillRate(g.Filled, g.Requests)},
 		)
 	}
-	if httpapi.WantsCSV(c) {
-		return httpapi.CSV(c, "adnet-requests-"+reply.Since+"-"+reply.Until, reply.table())
-	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return httpapi.Table("adnet-requests-"+reply.Since+"-"+reply.Until, reply, reply.table), nil
 }
 
 // table returns the groups of the breakdown as rows with a header. Without a breakdown the rows

@@ -2,12 +2,12 @@ package manage
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/adreport"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
@@ -15,77 +15,58 @@ import (
 )
 
 // reviewQueue returns the review queue, with the readers' reports on each campaign.
-func (a *API) reviewQueue(c *gin.Context) error {
-	admin, err := a.deps.Auth.Admin(c)
-	if err != nil {
-		return err
-	}
-	f, err := filterOf(c)
-	if err != nil {
-		return err
-	}
+func (a *API) reviewQueue(c *gin.Context, admin account.User, page httpapi.Page) (any, error) {
+	f := filterOf(c, page)
 	f.Status, f.Waiting = "", true
-	page, total, err := a.deps.Campaigns.List(c.Request.Context(), admin, f)
+	waiting, total, err := a.deps.Campaigns.List(c.Request.Context(), admin, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if c.Query("shape") == "array" {
-		return answerList(c, page, total, f)
+	list := answerList(c, waiting, total, page)
+	reply, is := list.(httpapi.Object)
+	if !is {
+		return list, nil
 	}
-	ids := make([]uuid.UUID, len(page))
-	for i := range page {
-		ids[i] = page[i].ID
+	ids := make([]uuid.UUID, len(waiting))
+	for i := range waiting {
+		ids[i] = waiting[i].ID
 	}
 	reported, err := a.deps.AdReports.ReportsOf(c.Request.Context(), ids)
-	if err != nil {
-		return err
-	}
-	if page == nil {
-		page = []campaign.Campaign{}
-	}
 	if reported == nil {
 		reported = []adreport.Reported{}
 	}
-	return httpapi.JSON(
-		c, http.StatusOK,
-		map[string]any{"campaigns": page, "reported": reported, "total": total, "limit": f.Limit, "offset": f.Offset},
-	)
+	reply["reported"] = reported
+	return reply, err
+}
+
+type review struct {
+	ID            string `json:"id"`
+	Decision      string `json:"decision"`
+	Notes         string `json:"notes"`
+	ConfigVersion int64  `json:"config_version"`
 }
 
 // reviewCampaign decides a waiting campaign, and with it the readers' reports on it. Reporters with
 // an e-mail address are notified. The campaign's decision comes first and can be repeated while
 // reports wait; the reports are decided after it, once.
-func (a *API) reviewCampaign(c *gin.Context) error {
-	admin, err := a.deps.Auth.Admin(c)
-	if err != nil {
-		return err
-	}
-	var in struct {
-		ID            string `json:"id"`
-		Decision      string `json:"decision"`
-		Notes         string `json:"notes"`
-		ConfigVersion int64  `json:"config_version"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) reviewCampaign(c *gin.Context, admin account.User, in review) (httpapi.Object, error) {
 	id, err := httpapi.ParseID("id", in.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	campaigns, err := a.unlessChanged(c, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx := c.Request.Context()
 	reports, err := a.deps.AdReports.ReportsOf(ctx, []uuid.UUID{id})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d := campaign.Decision{Decision: in.Decision, Notes: in.Notes, Seen: in.ConfigVersion, Reported: len(reports) > 0}
 	changed, err := campaigns.Decide(ctx, admin, id, d)
 	if err != nil {
-		return stale(c, err)
+		return nil, stale(c, err)
 	}
 	tag(c, &changed.Campaign)
 	if d.Reported {
@@ -95,12 +76,12 @@ func (a *API) reviewCampaign(c *gin.Context) error {
 		of := adreport.Decision{CampaignID: id, Outcome: outcome, Words: in.Notes, By: admin.ID, At: a.deps.Now().UTC()}
 		// another administrator has decided them already
 		if _, err := a.endReports(ctx, of); err != nil && !errs.Is(err, errs.InvalidState) {
-			return err
+			return nil, err
 		}
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{
+	return httpapi.Object{
 		"campaign": changed.Campaign, "review": changed.Campaign.Review, "propagated": changed.Propagated,
-	})
+	}, nil
 }
 
 // Limits on the changes read to find a campaign's last approved version. An owner's frequent edits
@@ -112,28 +93,20 @@ const (
 
 // approvedBefore serves GET /api/admin/campaigns/{id}/approved: the last approved version of a
 // campaign, and its differences to the current one.
-func (a *API) approvedBefore(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
+func (a *API) approvedBefore(c *gin.Context, admin account.User, in httpapi.ID) (httpapi.Object, error) {
+	now, err := a.deps.Campaigns.Get(c.Request.Context(), admin, in.ID)
 	if err != nil {
-		return err
-	}
-	id, err := httpapi.ParseID("id", c.Param("id"))
-	if err != nil {
-		return err
-	}
-	now, err := a.deps.Campaigns.Get(c.Request.Context(), admin, id)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	past := auditlog.PastOf(&now)
-	if err := a.goBack(c.Request.Context(), past, id); err != nil {
-		return err
+	if err := a.goBack(c.Request.Context(), past, in.ID); err != nil {
+		return nil, err
 	}
 	approved, differs, whole := past.Found()
-	return httpapi.JSON(c, http.StatusOK, map[string]any{
-		"campaign_id": id, "config_version": now.ConfigVersion, "approved": approved, "differs": differs,
+	return httpapi.Object{
+		"campaign_id": in.ID, "config_version": now.ConfigVersion, "approved": approved, "differs": differs,
 		"whole": whole,
-	})
+	}, nil
 }
 
 func (a *API) goBack(ctx context.Context, past *auditlog.Past, id uuid.UUID) error {

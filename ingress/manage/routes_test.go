@@ -32,7 +32,7 @@ func everything(t *testing.T) *world {
 	endpoints.Mount(t, w.HTTP, endpoints.Parts{
 		Auth: w.Auth, Campaigns: w.campaigns, Management: w.management(), Now: w.Clock,
 		Billing: billing.New(billing.Deps{
-			Metrics: prometheus.NewRegistry(), Auth: w.Auth, Users: w.Store.Accounts, Ledger: w.Store.Ledger,
+			Metrics: prometheus.NewRegistry(), Users: w.Store.Accounts, Ledger: w.Store.Ledger,
 			Publishers: w.Store.Publishers,
 			Payments:   payments, Now: w.Clock,
 		}),

@@ -45,7 +45,7 @@ func (a *API) baseURL() string {
 	return a.deps.BaseURL()
 }
 
-func (a *API) answerSession(c *gin.Context, status int, s opened) error {
+func (a *API) answerSession(c *gin.Context, status int, s opened) (reply httpapi.Reply, err error) {
 	u, life, now := s.user, token.SessionLife, a.deps.Now().UTC()
 	if u.IsAdmin() && (s.cookie || s.strong) { // a person; programs have no second factor
 		life = token.AdminConsoleLife
@@ -55,52 +55,52 @@ func (a *API) answerSession(c *gin.Context, status int, s opened) error {
 		Agent: c.GetHeader("User-Agent"), Strong: s.strong,
 	})
 	if err != nil {
-		return err
+		return reply, err
 	}
 	claims := token.Claims{
 		UserID: u.ID, SessionID: session.ID, Role: string(u.Role), Email: u.Email, Version: u.TokenVersion,
 	}
 	access, expiresIn, err := a.deps.Sessions.IssueFor(claims, now, life)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	if s.cookie { // scripts never see the token
 		httpapi.SetSession(c, a.baseURL(), access, expiresIn)
 		access = ""
 	}
-	reply := sessionReply{Token: access, Role: u.Role, Email: u.Email, User: answerUser(u)}
-	reply.Session.AccessToken, reply.Session.ExpiresIn, reply.Session.TokenType = access, int(expiresIn.Seconds()),
+	answer := sessionReply{Token: access, Role: u.Role, Email: u.Email, User: answerUser(u)}
+	answer.Session.AccessToken, answer.Session.ExpiresIn, answer.Session.TokenType = access, int(expiresIn.Seconds()),
 		"Bearer"
-	return httpapi.JSON(c, status, reply)
+	return httpapi.With(status, answer), nil
 }
 
 // logout ends the session of the token, or of the console's cookie, which it also clears. The reply
 // is the same if the session had ended before.
-func (a *API) logout(c *gin.Context) error {
-	if err := noBody(c); err != nil {
-		return err
-	}
+func (a *API) logout(c *gin.Context, _ empty) (httpapi.Object, error) {
 	_, byToken := httpapi.Bearer(c)
 	if !byToken && !httpapi.FromConsole(c, a.baseURL()) {
-		return errNotConsole
+		return nil, errNotConsole
 	}
-	switch u, session, err := a.deps.Auth.Heard(c); {
+	switch u, session, err := a.deps.Auth.Login(c, httpapi.WithoutFactor|httpapi.Suspended); {
 	case errs.Is(err, errs.InvalidToken):
 	case err != nil:
-		return err
+		return nil, err
 	default:
 		if err := a.end(c.Request.Context(), u, session.ID); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if !byToken {
 		httpapi.SetSession(c, a.baseURL(), "", 0)
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"signed_out": true})
+	return httpapi.Object{"signed_out": true}, nil
 }
 
-// noBody reads a body that must be empty or JSON. Errors: errs.InvalidRequest for other bodies.
-func noBody(c *gin.Context) error {
+// empty is a body that must be empty or JSON.
+type empty struct{}
+
+// Read implements [httpapi.Input].
+func (*empty) Read(c *gin.Context) error {
 	return httpapi.ReadBody(c, func(body []byte) error {
 		if len(bytes.TrimSpace(body)) == 0 {
 			return nil
@@ -118,30 +118,28 @@ func (a *API) demo() map[string]string {
 	return a.deps.Demo
 }
 
+type demoRequest struct {
+	As     string `json:"as"`
+	Cookie bool   `json:"cookie"`
+}
+
 // demoLogin signs a visitor in to a demo account, whose password is public anyway. Errors:
 // errs.NotFound without a demo, and off loopback, where strangers could sign in.
-func (a *API) demoLogin(c *gin.Context) error {
-	var in struct {
-		As     string `json:"as"`
-		Cookie bool   `json:"cookie"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) demoLogin(c *gin.Context, in demoRequest) (reply httpapi.Reply, err error) {
 	demo := a.demo()
 	if len(demo) == 0 {
-		return errs.New(errs.NotFound, "this installation has no demo")
+		return reply, errs.New(errs.NotFound, "this installation has no demo")
 	}
 	email, known := demo[in.As]
 	if !known {
-		return errs.New(errs.InvalidRequest, "as must be advertiser, publisher or admin").With("field", "as")
+		return reply, errs.New(errs.InvalidRequest, "as must be advertiser, publisher or admin").With("field", "as")
 	}
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
-		return err
+		return reply, err
 	}
 	u, err := a.deps.Accounts.ByEmail(c.Request.Context(), email)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	return a.answerSession(c, http.StatusOK, opened{user: u, cookie: in.Cookie})
 }
@@ -159,20 +157,22 @@ func answerUser(u account.User) userReply {
 	return userReply{ID: u.ID, Email: u.Email, Role: u.Role, DeveloperID: u.DeveloperID, Suspended: u.Disabled}
 }
 
+type infoReply struct {
+	BaseURL string     `json:"base_url"`
+	Signup  string     `json:"signup"`
+	Demo    []string   `json:"demo"`
+	Here    bool       `json:"console_address"`
+	Now     time.Time  `json:"now"`
+	User    *userReply `json:"user"`
+	Snippet struct {
+		URL       string `json:"url"`
+		Integrity string `json:"integrity"`
+	} `json:"snippet"`
+}
+
 // info returns the data that a page needs about the installation and its visitor before a login.
-func (a *API) info(c *gin.Context) error {
-	reply := struct {
-		BaseURL string     `json:"base_url"`
-		Signup  string     `json:"signup"`
-		Demo    []string   `json:"demo"`
-		Here    bool       `json:"console_address"`
-		Now     time.Time  `json:"now"`
-		User    *userReply `json:"user"`
-		Snippet struct {
-			URL       string `json:"url"`
-			Integrity string `json:"integrity"`
-		} `json:"snippet"`
-	}{
+func (a *API) info(c *gin.Context, _ httpapi.None) (infoReply, error) {
+	reply := infoReply{
 		BaseURL: a.baseURL(), Signup: a.deps.Signup, Demo: []string{}, Here: httpapi.FromConsole(c, a.baseURL()),
 		Now: a.deps.Now().UTC(),
 	}
@@ -185,13 +185,13 @@ func (a *API) info(c *gin.Context) error {
 			reply.Demo = append(reply.Demo, as)
 		}
 	}
-	switch u, session, err := a.deps.Auth.Heard(c); {
+	switch u, session, err := a.deps.Auth.Login(c, httpapi.WithoutFactor|httpapi.Suspended); {
 	case err == nil:
 		known := answerUser(u)
 		known.Lacks = a.deps.Auth.Lacks(c, u, session)
 		reply.User = &known
 	case !errs.Is(err, errs.InvalidToken): // a store is unavailable
-		return err
+		return reply, err
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }

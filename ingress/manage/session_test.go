@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
-	"adnet/ingress/httpapi"
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/manage"
 	"adnet/internal/account"
@@ -33,12 +32,8 @@ func newSite(t *testing.T, base string) *site {
 	w.campaigns = campaign.NewService(campaign.Deps{
 		Store: w.Store.Campaigns, Announcer: w.nodes, Now: w.Clock, CreditValue: money.USD,
 	})
-	auth := httpapi.NewAuth(httpapi.AuthDeps{
-		Users: w.Store.Accounts, Keys: w.Store.Accounts, Sessions: w.Sessions, Logins: w.Store.Logins, Now: w.Clock,
-		BaseURL: w.HTTP.BaseURL,
-	})
 	manage.New(manage.Deps{
-		Auth: auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
+		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
 		Rollup: w.Reports, Audit: w.Store.Audit, Now: w.Clock,
 		BaseURL: w.HTTP.BaseURL, Demo: map[string]string{"advertiser": "ads@example.com", "admin": "boss@example.com"},
 	}).Mount(w.HTTP)

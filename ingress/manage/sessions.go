@@ -2,7 +2,6 @@ package manage
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -24,36 +23,25 @@ type sessionLine struct {
 	Strong    bool      `json:"second_factor"`
 }
 
-func (a *API) listSessions(c *gin.Context) error {
-	u, current, err := a.deps.Auth.Login(c)
-	if err != nil {
-		return err
-	}
+func (a *API) listSessions(c *gin.Context, u account.User, _ httpapi.None) (httpapi.Object, error) {
 	sessions, err := a.deps.Accounts.Sessions(c.Request.Context(), u)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	current := httpapi.SessionOf(c)
 	lines := make([]sessionLine, len(sessions))
 	for i, s := range sessions {
 		lines[i] = sessionLine{s.ID, s.ID == current.ID, s.CreatedAt, s.ExpiresAt, s.Network, s.Agent, s.Strong}
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"sessions": lines})
+	return httpapi.Object{"sessions": lines}, nil
 }
 
 // endSession ends one of the caller's sessions, this one included.
-func (a *API) endSession(c *gin.Context) error {
-	u, _, err := a.deps.Auth.Login(c)
-	if err != nil {
-		return err
+func (a *API) endSession(c *gin.Context, u account.User, in httpapi.ID) (httpapi.Object, error) {
+	if err := a.end(c.Request.Context(), u, in.ID); err != nil {
+		return nil, err
 	}
-	id, err := httpapi.ParseID("id", c.Param("id"))
-	if err != nil {
-		return err
-	}
-	if err := a.end(c.Request.Context(), u, id); err != nil {
-		return err
-	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"id": id, "ended": true})
+	return httpapi.Object{"id": in.ID, "ended": true}, nil
 }
 
 // end ends a session.
@@ -64,60 +52,53 @@ func (a *API) end(ctx context.Context, u account.User, session uuid.UUID) error 
 }
 
 // endSessions ends every login of the caller, or with keep=current all others.
-func (a *API) endSessions(c *gin.Context) error {
-	u, current, err := a.deps.Auth.Login(c)
-	if err != nil {
-		return err
-	}
-	keep := uuid.Nil
+func (a *API) endSessions(c *gin.Context, u account.User, _ httpapi.None) (httpapi.Object, error) {
+	current, keep := httpapi.SessionOf(c), uuid.Nil
 	if c.Query("keep") == "current" {
 		keep = current.ID
 	}
 	ended, err := a.deps.Accounts.EndSessions(c.Request.Context(), u, keep)
 	a.deps.Auth.Forget(current.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"ended": ended})
+	return httpapi.Object{"ended": ended}, nil
+}
+
+type passwordChange struct {
+	Current    string `json:"current_password"`
+	New        string `json:"new_password"`
+	RevokeKeys bool   `json:"revoke_keys"`
+}
+
+type passwordReply struct {
+	Changed bool `json:"changed"`
+	Ended   int  `json:"sessions_ended"`
+	Keys    int  `json:"keys_revoked"`
 }
 
 // changePassword sets a new password after checking the current one, and ends the other logins.
-func (a *API) changePassword(c *gin.Context) error {
-	u, current, err := a.deps.Auth.Login(c)
-	if err != nil {
-		return err
-	}
-	var in struct {
-		Current    string `json:"current_password"`
-		New        string `json:"new_password"`
-		RevokeKeys bool   `json:"revoke_keys"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) changePassword(c *gin.Context, u account.User, in passwordChange) (reply passwordReply, err error) {
 	if in.Current == "" || in.New == "" {
-		return errs.New(errs.InvalidRequest, "current_password and new_password are required")
+		return reply, errs.New(errs.InvalidRequest, "current_password and new_password are required")
 	}
 	if u, err = a.checkPassword(c, u.Email, in.Current); err != nil {
-		return err
+		return reply, err
 	}
 	ctx := c.Request.Context()
-	reply := struct {
-		Changed bool `json:"changed"`
-		Ended   int  `json:"sessions_ended"`
-		Keys    int  `json:"keys_revoked"`
-	}{Changed: true}
+	current := httpapi.SessionOf(c)
+	reply.Changed = true
 	reply.Ended, err = a.deps.Accounts.ChangePassword(ctx, u, current.ID, in.New)
 	a.deps.Auth.Forget(current.ID)
 	if err != nil {
-		return err
+		return reply, err
 	}
 	if in.RevokeKeys {
 		if reply.Keys, err = a.deps.Accounts.RevokeKeys(ctx, u); err != nil {
-			return err
+			return reply, err
 		}
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }
 
 // checkPassword returns the account with this e-mail and password. Failed attempts are limited on

@@ -3,7 +3,6 @@ package manage
 import (
 	"cmp"
 	"context"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -29,17 +28,17 @@ const (
 	maxDays     = 3 * 366
 )
 
-func (a *API) stats(c *gin.Context) error {
-	q, kind, goal, err := a.statsQuery(c)
+func (a *API) stats(c *gin.Context, caller account.User, _ httpapi.None) (answer httpapi.Reply, err error) {
+	q, kind, goal, err := a.statsQuery(c, caller)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	result, err := a.deps.Stats.Stats(c.Request.Context(), q)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	if err := a.addUnread(c.Request.Context(), kind, q, &result); err != nil {
-		return err
+		return answer, err
 	}
 	reply := statsReplyOf(kind, q, result, a.deps.Now())
 	reply.Pursuit = goal
@@ -47,13 +46,10 @@ func (a *API) stats(c *gin.Context) error {
 		if reply.Unproven, err = a.deps.Unproven.Unproven(
 			c.Request.Context(), q.CampaignID, q.Since, q.Until,
 		); err != nil {
-			return err
+			return answer, err
 		}
 	}
-	if httpapi.WantsCSV(c) {
-		return httpapi.CSV(c, "adnet-"+string(kind)+"-"+reply.Since+"-"+reply.Until, reply.table())
-	}
-	return httpapi.JSON(c, http.StatusOK, &reply)
+	return httpapi.Table("adnet-"+string(kind)+"-"+reply.Since+"-"+reply.Until, &reply, reply.table), nil
 }
 
 // table returns the breakdown as rows with a header, or the days without a breakdown.
@@ -87,15 +83,20 @@ type UnprovenReader interface {
 
 // statsQuery reads the query. For type=campaign it also returns the progress of the campaign's
 // goal.
-func (a *API) statsQuery(c *gin.Context) (q report.Query, kind report.Type, goal *campaign.Pursuit, err error) {
+func (a *API) statsQuery(
+	c *gin.Context, caller account.User,
+) (q report.Query, kind report.Type, goal *campaign.Pursuit, err error) {
 	kind = report.Type(c.DefaultQuery("type", string(report.Overview)))
+	if _, byKey := httpapi.KeyOf(c); byKey && kind != report.Developer {
+		return q, kind, nil, httpapi.ErrNoLogin // a key has the stats of its publisher only
+	}
 	switch kind {
 	case report.Overview:
-		q.AdvertiserID, err = a.overviewOf(c)
+		q.AdvertiserID = overviewOf(caller)
 	case report.Campaign:
-		q.CampaignID, goal, err = a.campaignOf(c)
+		q.CampaignID, goal, err = a.campaignOf(c, caller)
 	case report.Developer:
-		q.DeveloperID, err = a.developerOf(c)
+		q.DeveloperID, err = developerOf(c, caller)
 	}
 	if err != nil {
 		return q, kind, nil, err
@@ -108,19 +109,14 @@ func (a *API) statsQuery(c *gin.Context) (q report.Query, kind report.Type, goal
 }
 
 // overviewOf returns the caller as advertiser, or uuid.Nil (all advertisers) for an administrator.
-func (a *API) overviewOf(c *gin.Context) (uuid.UUID, error) {
-	caller, err := a.deps.Auth.User(c)
-	if err != nil || caller.IsAdmin() {
-		return uuid.Nil, err
+func overviewOf(caller account.User) uuid.UUID {
+	if caller.IsAdmin() {
+		return uuid.Nil
 	}
-	return caller.ID, nil
+	return caller.ID
 }
 
-func (a *API) campaignOf(c *gin.Context) (id uuid.UUID, goal *campaign.Pursuit, err error) {
-	caller, err := a.deps.Auth.User(c)
-	if err != nil {
-		return uuid.Nil, nil, err
-	}
+func (a *API) campaignOf(c *gin.Context, caller account.User) (id uuid.UUID, goal *campaign.Pursuit, err error) {
 	if id, err = httpapi.ParseID("campaign_id", c.Query("campaign_id")); err != nil {
 		return uuid.Nil, nil, err
 	}
@@ -129,44 +125,21 @@ func (a *API) campaignOf(c *gin.Context) (id uuid.UUID, goal *campaign.Pursuit, 
 	return id, &of.Pursuit, err
 }
 
-// developerOf accepts a login or a publisher key, and the publisher as developer_id or key. The
-// default is the caller's own.
-func (a *API) developerOf(c *gin.Context) (uuid.UUID, error) {
-	caller, err := a.publisher(c)
-	if err != nil {
-		return uuid.Nil, err
+// developerOf returns the publisher in the query, as developer_id or key. The default is the caller's
+// own.
+func developerOf(c *gin.Context, caller account.User) (uuid.UUID, error) {
+	field := "developer_id"
+	if c.Query(field) == "" {
+		field = "key"
 	}
-	field, text := "developer_id", c.Query("developer_id")
-	if text == "" {
-		field, text = "key", c.Query("key")
-	}
-	if text == "" {
+	if c.Query(field) == "" {
 		return caller.DeveloperID, nil
 	}
-	id, err := httpapi.ParseID(field, text)
-	if err != nil {
-		return uuid.Nil, err
-	}
+	id := httpapi.QueryID(c, field)
 	if !caller.Publishes(id) && !caller.IsAdmin() {
 		return uuid.Nil, errs.New(errs.Forbidden, "these stats belong to another publisher")
 	}
 	return id, nil
-}
-
-// publisher returns the caller. For a key it has only the publisher of the key.
-func (a *API) publisher(c *gin.Context) (account.User, error) {
-	if bearer, ok := httpapi.Bearer(c); ok {
-		if _, _, err := account.ParseKey(bearer); err == nil {
-			caller, err := a.deps.Auth.Key(c, account.KindPublisher)
-			if err == nil && caller.DeveloperID == uuid.Nil {
-				// A sandbox key that was never issued has no publisher, and the nil id would select
-				// all of them.
-				err = errs.New(errs.InvalidToken, "the key belongs to no publisher")
-			}
-			return account.User{DeveloperID: caller.DeveloperID}, err
-		}
-	}
-	return a.deps.Auth.User(c)
 }
 
 func (a *API) daysOf(c *gin.Context) (since, until day.Day, err error) {
@@ -378,17 +351,14 @@ func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Ti
 
 // aggregate rolls up a day, by default yesterday (UTC). It serves schedulers and backfills.
 // Administrators only.
-func (a *API) aggregate(c *gin.Context) error {
-	if _, err := a.deps.Auth.Admin(c); err != nil {
-		return err
-	}
+func (a *API) aggregate(c *gin.Context, _ account.User, _ httpapi.None) (httpapi.Object, error) {
 	today := day.Of(a.deps.Now())
 	date, err := dayOf("date", c.Query("date"), today-1)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if date > today {
-		return errs.New(errs.InvalidRequest, "date must not be in the future").With("field", "date")
+		return nil, errs.New(errs.InvalidRequest, "date must not be in the future").With("field", "date")
 	}
 	// The roll-up of a large day continues when an impatient client leaves: it is idempotent, but
 	// an aborted one is wasted work.
@@ -396,10 +366,10 @@ func (a *API) aggregate(c *gin.Context) error {
 	defer cancel()
 	rows, err := a.deps.Rollup.Aggregate(ctx, date)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := a.deps.Audit.RecordAudit(ctx, auditlog.OfRollup(date, rows)); err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"aggregated": true, "rows": rows, "date": date.String()})
+	return httpapi.Object{"aggregated": true, "rows": rows, "date": date.String()}, nil
 }

@@ -2,12 +2,12 @@ package manage
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/subject"
 )
 
@@ -24,16 +24,16 @@ type suitabilityReply struct {
 }
 
 // readSuitability serves GET /api/account/suitability. developer_id names a seat of the caller.
-func (a *API) readSuitability(c *gin.Context) error {
-	publisher, err := a.developerOf(c)
+func (a *API) readSuitability(
+	c *gin.Context, caller account.User, _ httpapi.None,
+) (reply suitabilityReply, err error) {
+	publisher, err := developerOf(c, caller)
 	if err != nil {
-		return err
+		return reply, err
 	}
-	reply := suitabilityReply{Unknown: []subject.Unknown{}, Known: subject.KnownFlags()}
+	reply = suitabilityReply{Unknown: []subject.Unknown{}, Known: subject.KnownFlags()}
 	if a.deps.Flags != nil {
-		if reply.Unknown, err = a.deps.Flags.UnknownFlags(c.Request.Context(), publisher); err != nil {
-			return err
-		}
+		reply.Unknown, err = a.deps.Flags.UnknownFlags(c.Request.Context(), publisher)
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, err
 }

@@ -16,8 +16,7 @@ import (
 
 // Page sizes of the account list, and the maximum length of a search in bytes.
 const (
-	defaultUsers = 50
-	maxSearch    = 254
+	maxSearch = 254
 )
 
 // stateName selects the accounts whose name awaits an administrator's decision.
@@ -33,52 +32,40 @@ var ofUsers = httpapi.Params{
 // mountUsers adds the administrators' actions on accounts. Restoring and changing roles use the
 // same form as suspending: a reason that the audit log stores.
 func (a *API) mountUsers(s *httpapi.Server, reads, changes httpapi.Policy) {
-	s.Handle(http.MethodGet, "/api/admin/users", a.listUsers, with(reads, ofUsers))
+	s.Handle(http.MethodGet, "/api/admin/users", httpapi.Do(a.listUsers), with(reads, ofUsers))
 	s.Handle(http.MethodPost, "/api/admin/users/:id/suspend", a.ruleUser(func(
-		ctx context.Context, r ruling,
+		ctx context.Context, admin account.User, id uuid.UUID, in ruling,
 	) (account.User, error) {
-		return a.deps.Accounts.Suspend(ctx, r.admin, r.id, r.Reason)
+		return a.deps.Accounts.Suspend(ctx, admin, id, in.Reason)
 	}), changes)
 	s.Handle(http.MethodPost, "/api/admin/users/:id/restore", a.ruleUser(func(
-		ctx context.Context, r ruling,
+		ctx context.Context, admin account.User, id uuid.UUID, in ruling,
 	) (account.User, error) {
-		return a.deps.Accounts.Restore(ctx, r.admin, r.id, r.Reason)
+		return a.deps.Accounts.Restore(ctx, admin, id, in.Reason)
 	}), changes)
 	s.Handle(http.MethodPost, "/api/admin/users/:id/role", a.ruleUser(func(
-		ctx context.Context, r ruling,
+		ctx context.Context, admin account.User, id uuid.UUID, in ruling,
 	) (account.User, error) {
-		return a.deps.Accounts.SetRole(ctx, r.admin, account.Ruling{UserID: r.id, Reason: r.Reason}, r.Role)
+		return a.deps.Accounts.SetRole(ctx, admin, account.Ruling{UserID: id, Reason: in.Reason}, in.Role)
 	}), changes)
-	s.Handle(http.MethodPost, "/api/admin/users/:id/name", a.ruleName, changes)
-	s.Handle(http.MethodPost, "/api/admin/users/:id/family", a.ruleFamily, changes)
+	s.Handle(http.MethodPost, "/api/admin/users/:id/name", httpapi.Do(a.ruleName), changes)
+	s.Handle(http.MethodPost, "/api/admin/users/:id/family", httpapi.Do(a.ruleFamily), changes)
 }
 
 // ruleName serves POST /api/admin/users/{id}/name: it decides whether ads may show the name that
 // the account has chosen.
-func (a *API) ruleName(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
-	if err != nil {
-		return err
-	}
-	id, err := httpapi.ParseID("id", c.Param("id"))
-	if err != nil {
-		return err
-	}
-	var in account.NameRuling
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) ruleName(c *gin.Context, admin account.User, in httpapi.Of[account.NameRuling]) (httpapi.Object, error) {
 	// Hold the campaigns first: an ad that becomes an instruction next to the name must not be
 	// shown with it even briefly.
-	if err := a.holdBeside(c.Request.Context(), id, &in); err != nil {
-		return err
+	if err := a.holdBeside(c.Request.Context(), in.ID, &in.In); err != nil {
+		return nil, err
 	}
-	u, err := a.deps.Accounts.RuleName(c.Request.Context(), admin, id, in)
+	u, err := a.deps.Accounts.RuleName(c.Request.Context(), admin, in.ID, in.In)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a.deps.Auth.ForgetUser(u.ID)
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"user": answerAccount(&u)})
+	return httpapi.Object{"user": answerAccount(&u)}, nil
 }
 
 // holdBeside sends the campaigns of an account back to review if they conflict with the name that a
@@ -101,8 +88,6 @@ func (a *API) holdBeside(ctx context.Context, id uuid.UUID, in *account.NameRuli
 
 // ruling is an administrator's decision about an account.
 type ruling struct {
-	admin  account.User
-	id     uuid.UUID
 	Reason string       `json:"reason"`
 	Role   account.Role `json:"role"`
 }
@@ -142,13 +127,10 @@ func answerAccount(u *account.User) accountReply {
 }
 
 // listUsers serves GET /api/admin/users: accounts, newest first.
-func (a *API) listUsers(c *gin.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
-	}
+func (a *API) listUsers(c *gin.Context, _ account.User, page httpapi.Page) (httpapi.Object, error) {
 	f := account.UserFilter{Text: c.Query("q"), Role: account.Role(c.Query("role"))}
 	if len(f.Text) > maxSearch {
-		return errs.New(errs.InvalidRequest, "q must be at most %d bytes", maxSearch).With("field", "q")
+		return nil, errs.New(errs.InvalidRequest, "q must be at most %d bytes", maxSearch).With("field", "q")
 	}
 	if state := c.Query("state"); state == stateName {
 		f.NameWaits = true
@@ -159,45 +141,32 @@ func (a *API) listUsers(c *gin.Context) error {
 	var err error
 	if text := c.Query("family"); text != "" {
 		if f.Family, err = httpapi.ParseID("family", text); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if f.Limit, f.Offset, err = httpapi.ReadPage(c, defaultUsers, maxLimit); err != nil {
-		return err
-	}
+	f.Limit, f.Offset = page.Limit, page.Offset
 	found, total, err := a.deps.Accounts.List(c.Request.Context(), f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	reply, err := a.answerAccounts(c.Request.Context(), found)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return httpapi.JSON(
-		c, http.StatusOK, map[string]any{"users": reply, "total": total, "limit": f.Limit, "offset": f.Offset},
-	)
+	return httpapi.Object{"users": reply, "total": total, "limit": f.Limit, "offset": f.Offset}, nil
 }
 
 // ruleUser serves an administrator's decision about one account.
-func (a *API) ruleUser(do func(context.Context, ruling) (account.User, error)) httpapi.Handler {
-	return func(c *gin.Context) error {
-		admin, err := a.deps.Auth.Administrator(c)
+func (a *API) ruleUser(
+	rule func(ctx context.Context, admin account.User, id uuid.UUID, in ruling) (account.User, error),
+) httpapi.Handler {
+	return httpapi.Do(func(c *gin.Context, admin account.User, in httpapi.Of[ruling]) (httpapi.Object, error) {
+		u, err := rule(c.Request.Context(), admin, in.ID, in.In)
 		if err != nil {
-			return err
-		}
-		r := ruling{admin: admin}
-		if r.id, err = httpapi.ParseID("id", c.Param("id")); err != nil {
-			return err
-		}
-		if err := httpapi.Decode(c, &r); err != nil {
-			return err
-		}
-		u, err := do(c.Request.Context(), r)
-		if err != nil {
-			return err
+			return nil, err
 		}
 		a.deps.Auth.ForgetUser(u.ID)
 		a.deps.Auth.ForgetKeys(u)
-		return httpapi.JSON(c, http.StatusOK, map[string]any{"user": answerAccount(&u)})
-	}
+		return httpapi.Object{"user": answerAccount(&u)}, nil
+	})
 }

@@ -110,7 +110,7 @@ func (f *fixture) mount(selling offer.Deps, creatives track.Creatives, unsigned 
 	endpoint, err := mcp.New(
 		mcp.Config{Origins: []string{origin}},
 		mcp.Deps{
-			Log: f.Logger, Metrics: f.Metrics, Auth: f.Auth, Ads: ads, Events: tracker, Hosts: hosts, Now: f.Clock,
+			Log: f.Logger, Metrics: f.Metrics, Ads: ads, Events: tracker, Hosts: hosts, Now: f.Clock,
 			BaseURL: f.HTTP.BaseURL,
 		},
 	)

@@ -32,7 +32,6 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/ingress/track"
-	"adnet/internal/account"
 	"adnet/internal/consent"
 	"adnet/internal/errs"
 	"adnet/internal/obs"
@@ -63,7 +62,6 @@ type Events interface {
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
-	Auth    *httpapi.Auth
 	Ads     Ads
 	Events  Events
 	Hosts   *token.Seal      // seals the session ids of hosts that show the card; nil: no host does
@@ -116,9 +114,9 @@ func New(cfg Config, deps Deps) (*Server, error) {
 func (s *Server) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: JSON-RPC has its own ids, every ad request is a new auction, and events
 	// count once in any case.
-	h.Handle(http.MethodPost, Path, s.post, httpapi.Policy{
+	h.HandleKey(http.MethodPost, Path, s.post, httpapi.Policy{
 		Limit: httpapi.LimitKeyless, Auth: httpapi.PublisherKey, Idempotent: httpapi.No, Audited: httpapi.No,
-		Errors: s.refuse,
+		Errors: s.refuse, Refused: s.deny,
 	})
 	h.Handle(
 		http.MethodOptions, Path, s.preflight,
@@ -127,7 +125,40 @@ func (s *Server) Mount(h *httpapi.Server) {
 }
 
 // post serves POST /api/mcp.
-func (s *Server) post(c *gin.Context) error {
+func (s *Server) post(c *gin.Context, caller httpapi.Caller) error {
+	return s.read(c, func(r *call, unread error, malformed *failure) error {
+		switch {
+		case unread != nil:
+			return s.fail(c, "", failed(unread))
+		case malformed != nil:
+			return s.fail(c, r.echo(), malformed)
+		case r.batch != nil:
+			return s.batch(c, caller, r.batch)
+		case r.notification():
+			// No notification has an effect, and none is answered.
+			c.Status(http.StatusAccepted)
+			return nil
+		}
+		r.from(c, caller)
+		if failure := s.answer(c.Request.Context(), c.Request.Header, r); failure != nil {
+			return s.fail(c, r.echo(), failure)
+		}
+		if r.method == methodInitialize && r.apps && s.deps.Hosts != nil {
+			c.Header(headerSession, s.newSession())
+		}
+		return httpapi.Bytes(c, http.StatusOK, r.reply)
+	})
+}
+
+// deny answers POST /api/mcp without a valid key. The body is read, because the answer carries its
+// id.
+func (s *Server) deny(c *gin.Context, denied error) error {
+	return s.read(c, func(r *call, _ error, _ *failure) error { return s.fail(c, r.echo(), failed(denied)) })
+}
+
+// read calls use with the call of a request, unless the page that sends it may not call. A panic is
+// answered with the call's id.
+func (s *Server) read(c *gin.Context, use func(r *call, unread error, malformed *failure) error) error {
 	if !s.allowOrigin(c) {
 		return s.fail(c, "", originRefused)
 	}
@@ -142,36 +173,13 @@ func (s *Server) post(c *gin.Context) error {
 		}
 	}()
 	var malformed *failure
-	caller, denied := s.deps.Auth.Key(c, account.KindPublisher)
-	// The body is read even without a valid key, because the answer carries its id.
 	unread := httpapi.ReadBody(c, func(body []byte) error {
 		if r.batch, malformed = batchOf(c.Request.Header, body); r.batch == nil && malformed == nil {
 			malformed = r.decode(body)
 		}
 		return nil
 	})
-	switch {
-	case denied != nil:
-		return s.fail(c, r.echo(), failed(denied))
-	case unread != nil:
-		return s.fail(c, "", failed(unread))
-	case malformed != nil:
-		return s.fail(c, r.echo(), malformed)
-	case r.batch != nil:
-		return s.batch(c, caller, r.batch)
-	case r.notification():
-		// No notification has an effect, and none is answered.
-		c.Status(http.StatusAccepted)
-		return nil
-	}
-	r.from(c, caller)
-	if failure := s.answer(c.Request.Context(), c.Request.Header, r); failure != nil {
-		return s.fail(c, r.echo(), failure)
-	}
-	if r.method == methodInitialize && r.apps && s.deps.Hosts != nil {
-		c.Header(headerSession, s.newSession())
-	}
-	return httpapi.Bytes(c, http.StatusOK, r.reply)
+	return use(r, unread, malformed)
 }
 
 // from sets the sender of a call.

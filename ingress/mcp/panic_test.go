@@ -35,12 +35,12 @@ func TestPanicAnswersTheRequest(t *testing.T) {
 		httpapi.Config{},
 		httpapi.Deps{
 			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
+			Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.Store.Accounts, Keys: f.Store.Accounts, Now: f.Clock}),
 		},
 	)
 	require.NoError(t, err)
 	endpoint, err := mcp.New(mcp.Config{}, mcp.Deps{
 		Log: f.Logger, Metrics: prometheus.NewRegistry(), Ads: broken{},
-		Auth: httpapi.NewAuth(httpapi.AuthDeps{Users: f.Store.Accounts, Keys: f.Store.Accounts, Now: f.Clock}),
 	})
 	require.NoError(t, err)
 	endpoint.Mount(engine)

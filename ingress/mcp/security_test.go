@@ -114,18 +114,18 @@ func TestNothingLeaks(t *testing.T) {
 // A failure of ours is an internal error without its cause, which is in the log, once.
 func TestInternalFailure(t *testing.T) {
 	f := newFixture(t, track.UnsignedRecord)
-	s, err := httpapi.New(httpapi.Config{}, httpapi.Deps{Log: f.Logger, Metrics: prometheus.NewRegistry()})
-	require.NoError(t, err)
 	master, err := token.NewKey("k1")
 	require.NoError(t, err)
 	sessions, err := token.NewSessions([]token.Key{master})
 	require.NoError(t, err)
-	endpoint, err := mcp.New(mcp.Config{}, mcp.Deps{
+	s, err := httpapi.New(httpapi.Config{}, httpapi.Deps{
 		Log: f.Logger, Metrics: prometheus.NewRegistry(),
 		Auth: httpapi.NewAuth(httpapi.AuthDeps{
 			Users: f.Store.Accounts, Keys: brokenStore{}, Sessions: sessions, Now: f.Clock,
 		}),
 	})
+	require.NoError(t, err)
+	endpoint, err := mcp.New(mcp.Config{}, mcp.Deps{Log: f.Logger, Metrics: prometheus.NewRegistry()})
 	require.NoError(t, err)
 	endpoint.Mount(s)
 	f.HTTP = s

@@ -430,7 +430,7 @@ func newWorld(t *testing.T, store *memory.Stores, auth *httpapi.Auth, opts optio
 	require.NoError(t, err)
 	w.http, err = httpapi.New(
 		httpapi.Config{BaseURL: "https://ads.example"},
-		httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness()},
+		httpapi.Deps{Log: quiet, Metrics: metrics, Readiness: obs.NewReadiness(), Auth: auth},
 	)
 	require.NoError(t, err)
 	master, err := token.NewKey("k1")
@@ -444,11 +444,11 @@ func newWorld(t *testing.T, store *memory.Stores, auth *httpapi.Auth, opts optio
 		Budget: leases, Delivery: &limits.Delivery{Caps: caps}, Life: tokentest.Life(), Now: time.Now,
 	})
 	serve.New(serve.Deps{Auth: auth, Ads: ads}).Mount(w.http)
-	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: quiet, Metrics: metrics, Auth: auth, Ads: ads})
+	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: quiet, Metrics: metrics, Ads: ads})
 	require.NoError(t, err)
 	tools.Mount(w.http)
 	bids, err := rtb.New(rtb.Config{Seat: "adnet", CatTax: 1, VideoSec: 15}, rtb.Deps{
-		Metrics: metrics, Auth: auth, Seller: ads, Limiter: rates, Keyring: ring, Producer: w.net, Now: time.Now,
+		Metrics: metrics, Seller: ads, Limiter: rates, Keyring: ring, Producer: w.net, Now: time.Now,
 	})
 	require.NoError(t, err)
 	bids.Mount(w.http)

@@ -2,13 +2,13 @@ package oversee
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/link"
 	"adnet/internal/obs"
 	"adnet/internal/roster"
@@ -57,10 +57,7 @@ type healthReply struct {
 }
 
 // health serves GET /api/admin/health.
-func (a *API) health(c *gin.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
-	}
+func (a *API) health(c *gin.Context, _ account.User, _ httpapi.None) (healthReply, error) {
 	reply := healthReply{Node: a.deps.Ready()}
 	reply.Health, reply.AsOf = a.look(c.Request.Context())
 	runs, err := a.deps.Ledger.Verifications(c.Request.Context(), 1)
@@ -70,7 +67,7 @@ func (a *API) health(c *gin.Context) error {
 		newest := answerRun(&runs[0], a.deps.Now(), false)
 		reply.Verify = &newest
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }
 
 // look returns a result that is at most [lookEvery] old.

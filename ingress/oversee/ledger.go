@@ -3,7 +3,6 @@ package oversee
 import (
 	"context"
 	"encoding/hex"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/token"
@@ -41,27 +41,24 @@ type movementReply struct {
 }
 
 // movements serves GET /api/admin/ledger: movements with all their entries, newest first.
-func (a *API) movements(c *gin.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
-	}
+func (a *API) movements(c *gin.Context, _ account.User, _ httpapi.None) (httpapi.Object, error) {
 	q, err := searchOf(c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	reply := map[string]any{"movements": []movementReply{}, "next": nil}
+	reply := httpapi.Object{"movements": []movementReply{}, "next": nil}
 	if text := c.Query("auction"); text != "" {
 		known, err := a.ofAuction(c.Request.Context(), text, &q)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !known {
-			return httpapi.JSON(c, http.StatusOK, reply)
+			return reply, nil
 		}
 	}
 	found, err := a.deps.Ledger.Movements(c.Request.Context(), q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list := make([]movementReply, len(found))
 	for i := range found {
@@ -71,7 +68,7 @@ func (a *API) movements(c *gin.Context) error {
 	if len(found) == q.Size() {
 		reply["next"] = writePlace(found[len(found)-1].Place)
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }
 
 func answerMovement(f *ledger.Found) movementReply {
@@ -95,26 +92,11 @@ func searchOf(c *gin.Context) (q ledger.Search, err error) {
 	if q.Account, err = accountOf(c); err != nil {
 		return q, err
 	}
-	for name, to := range map[string]func(uuid.UUID){
-		"subject":     func(id uuid.UUID) { q.Subjects = []uuid.UUID{id} },
-		"transaction": func(id uuid.UUID) { q.Transaction = id },
-	} {
-		if text := c.Query(name); text != "" {
-			id, err := httpapi.ParseID(name, text)
-			if err != nil {
-				return q, err
-			}
-			to(id)
-		}
+	if c.Query("subject") != "" {
+		q.Subjects = []uuid.UUID{httpapi.QueryID(c, "subject")}
 	}
-	q.Kind = ledger.Kind(c.Query("kind"))
-	for name, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
-		if text := c.Query(name); text != "" {
-			if *to, err = httpapi.ParseTime(text); err != nil {
-				return q, errs.New(errs.InvalidRequest, "%s must be a time", name).With("field", name)
-			}
-		}
-	}
+	q.Transaction, q.Kind = httpapi.QueryID(c, "transaction"), ledger.Kind(c.Query("kind"))
+	q.Since, q.Until = httpapi.QueryTime(c, "since"), httpapi.QueryTime(c, "until")
 	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultPage, 1, ledger.MaxFound); err != nil {
 		return q, err
 	}
@@ -217,37 +199,34 @@ type headReply struct {
 
 // heads serves GET /api/admin/ledger/heads: the end of each account's hash chain. A copy kept
 // elsewhere reveals later changes to earlier entries.
-func (a *API) heads(c *gin.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
-	}
+func (a *API) heads(c *gin.Context, _ account.User, _ httpapi.None) (httpapi.Object, error) {
 	q := ledger.HeadQuery{}
 	var err error
 	if q.Account, err = accountOf(c); err != nil {
-		return err
+		return nil, err
 	}
 	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultPage, 1, ledger.MaxFound); err != nil {
-		return err
+		return nil, err
 	}
 	if text := c.Query("after"); text != "" {
 		account, asset, found := strings.Cut(text, " ")
 		if !found || !ledger.Named(account) || asset != string(ledger.USD) && asset != string(ledger.Credit) {
-			return errs.New(errs.InvalidRequest, "after must be the value next from a reply").With("field", "after")
+			return nil, errs.New(errs.InvalidRequest, "after must be the value next from a reply").With("field", "after")
 		}
 		q.After = ledger.Side{Account: ledger.Account(account), Asset: ledger.Asset(asset)}
 	}
 	list, err := a.deps.Ledger.Heads(c.Request.Context(), q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	heads := make([]headReply, len(list))
 	for i, h := range list {
 		heads[i] = headReply{string(h.Account), string(h.Asset), h.Seq, h.Balance, hex.EncodeToString(h.Hash[:])}
 	}
-	reply := map[string]any{"heads": heads, "next": nil, "as_of": a.deps.Now().UTC()}
+	reply := httpapi.Object{"heads": heads, "next": nil, "as_of": a.deps.Now().UTC()}
 	if len(heads) == q.Size() {
 		last := heads[len(heads)-1]
 		reply["next"] = last.Account + " " + last.Asset
 	}
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }

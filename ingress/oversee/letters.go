@@ -3,7 +3,6 @@ package oversee
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"regexp"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/deadletter"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
@@ -70,82 +70,68 @@ func answerLetter(l *ledger.StoredDeadLetter, whole bool) letterReply {
 }
 
 // letters serves GET /api/admin/dead_letters: the undecodable records, oldest first.
-func (a *API) letters(c *gin.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
-	}
+func (a *API) letters(c *gin.Context, _ account.User, page httpapi.Page) (httpapi.Object, error) {
 	q := ledger.DeadLetterQuery{Open: c.Query("state") != "all", Stream: c.Query("stream"), Problem: c.Query("problem")}
 	if q.Stream != "" && !streamForm.MatchString(q.Stream) {
-		return errs.New(errs.InvalidRequest, "stream must be the id of a topic in hex").With("field", "stream")
+		return nil, errs.New(errs.InvalidRequest, "stream must be the id of a topic in hex").With("field", "stream")
 	}
 	if len(q.Problem) > maxProblem || !utf8.ValidString(q.Problem) || strings.ContainsRune(q.Problem, 0) {
-		return errs.New(
+		return nil, errs.New(
 			errs.InvalidRequest, "problem must be a text of at most %d bytes", maxProblem,
 		).With("field", "problem")
 	}
-	limit, offset, err := httpapi.ReadPage(c, defaultPage, maxLetters)
-	if err != nil {
-		return err
-	}
-	q.Limit, q.Offset = limit+1, offset // to see whether there is a next page
+	q.Limit, q.Offset = page.Limit+1, page.Offset // to see whether there is a next page
 	list, err := a.deps.Letters.DeadLetters(c.Request.Context(), q)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	list, reply := httpapi.Paged(list, limit, offset)
+	list, reply := httpapi.Paged(list, page)
 	replies := make([]letterReply, len(list))
 	for i := range list {
 		replies[i] = answerLetter(&list[i], false)
 	}
 	reply["dead_letters"] = replies
-	return httpapi.JSON(c, http.StatusOK, reply)
+	return reply, nil
 }
 
 // letter serves GET /api/admin/dead_letters/{id}, including the content of the record.
-func (a *API) letter(c *gin.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
-	}
+func (a *API) letter(c *gin.Context, _ account.User, _ httpapi.None) (httpapi.Object, error) {
 	at, err := deadletter.ParseID(c.Param("id"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.answerOne(c, at)
+	return a.one(c.Request.Context(), at)
 }
 
-func (a *API) answerOne(c *gin.Context, at stream.Range) error {
-	list, err := a.deps.Letters.DeadLetters(c.Request.Context(), ledger.DeadLetterQuery{At: &at, Limit: 1})
+// one returns a dead letter with its content.
+func (a *API) one(ctx context.Context, at stream.Range) (httpapi.Object, error) {
+	list, err := a.deps.Letters.DeadLetters(ctx, ledger.DeadLetterQuery{At: &at, Limit: 1})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(list) == 0 {
-		return errs.New(errs.NotFound, "there is no such dead letter")
+		return nil, errs.New(errs.NotFound, "there is no such dead letter")
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"dead_letter": answerLetter(&list[0], true)})
+	return httpapi.Object{"dead_letter": answerLetter(&list[0], true)}, nil
+}
+
+type replay struct {
+	Again bool `json:"again"`
 }
 
 // replayLetter serves POST /api/admin/dead_letters/{id}/replay: it sends the record to the events
 // topic again, once, unless again is set. An event that was already applied counts as a duplicate.
-func (a *API) replayLetter(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
-	if err != nil {
-		return err
-	}
+func (a *API) replayLetter(c *gin.Context, admin account.User, in replay) (httpapi.Object, error) {
 	s := deadletter.Sending{By: admin.ID.String()}
-	var in struct {
-		Again bool `json:"again"`
-	}
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+	var err error
 	if s.At, err = deadletter.ParseID(c.Param("id")); err != nil {
-		return err
+		return nil, err
 	}
 	s.Again = in.Again
 	ctx, stop := context.WithTimeout(c.Request.Context(), replayWait)
 	defer stop()
 	if err := deadletter.Replay(ctx, a.deps.Letters, a.deps.Broker, s); err != nil {
-		return err
+		return nil, err
 	}
-	return a.answerOne(c, s.At)
+	return a.one(c.Request.Context(), s.At)
 }

@@ -35,7 +35,6 @@ type History interface {
 
 // Deps holds the dependencies of the endpoints. All but Now are required.
 type Deps struct {
-	Auth    *httpapi.Auth
 	Ledger  Ledger
 	History History
 	Letters deadletter.Store
@@ -77,26 +76,26 @@ func (a *API) Mount(s *httpapi.Server) {
 		Limit: httpapi.LimitRefused, Auth: httpapi.AdminToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 	}
 	with := func(p httpapi.Policy, params httpapi.Params) httpapi.Policy { p.Params = params; return p }
-	s.Handle(http.MethodGet, "/api/admin/ledger", a.movements, with(scans, httpapi.Params{
+	s.Handle(http.MethodGet, "/api/admin/ledger", httpapi.Do(a.movements), with(scans, httpapi.Params{
 		"subject": httpapi.IDForm, "auction": httpapi.IDForm, "transaction": httpapi.IDForm,
 		"kind":  httpapi.WordForm(ledger.Kinds...),
 		"since": httpapi.TimeForm, "until": httpapi.TimeForm, "limit": httpapi.NumberForm(1, ledger.MaxFound),
 		"account": httpapi.TextForm, "before": httpapi.TextForm,
 	}))
-	s.Handle(http.MethodGet, "/api/admin/ledger/heads", a.heads, with(reads, httpapi.Params{
+	s.Handle(http.MethodGet, "/api/admin/ledger/heads", httpapi.Do(a.heads), with(reads, httpapi.Params{
 		"account": httpapi.TextForm, "after": httpapi.TextForm, "limit": httpapi.NumberForm(1, ledger.MaxFound),
 	}))
 	s.Handle(
-		http.MethodGet, "/api/admin/verify", a.verifications,
+		http.MethodGet, "/api/admin/verify", httpapi.Do(a.verifications),
 		with(reads, httpapi.Params{"limit": httpapi.NumberForm(1, maxRuns)}),
 	)
-	s.Handle(http.MethodPost, "/api/admin/verify", a.askVerification, changes)
-	s.Handle(http.MethodGet, "/api/admin/dead_letters", a.letters, with(reads, httpapi.Params{
+	s.Handle(http.MethodPost, "/api/admin/verify", httpapi.Do(a.askVerification), changes)
+	s.Handle(http.MethodGet, "/api/admin/dead_letters", httpapi.Do(a.letters), with(reads, httpapi.Params{
 		"state": httpapi.WordForm("open", "all"), "stream": httpapi.TextForm, "problem": httpapi.TextForm,
 		"limit": httpapi.NumberForm(1, maxLetters), "offset": httpapi.NumberForm(0, 1_000_000),
 	}))
-	s.Handle(http.MethodGet, "/api/admin/dead_letters/:id", a.letter, reads)
-	s.Handle(http.MethodPost, "/api/admin/dead_letters/:id/replay", a.replayLetter, changes)
-	s.Handle(http.MethodGet, "/api/admin/health", a.health, reads)
-	s.Handle(http.MethodGet, "/api/admin/settings", a.settings, reads)
+	s.Handle(http.MethodGet, "/api/admin/dead_letters/:id", httpapi.Do(a.letter), reads)
+	s.Handle(http.MethodPost, "/api/admin/dead_letters/:id/replay", httpapi.Do(a.replayLetter), changes)
+	s.Handle(http.MethodGet, "/api/admin/health", httpapi.Do(a.health), reads)
+	s.Handle(http.MethodGet, "/api/admin/settings", httpapi.Do(a.settings), reads)
 }

@@ -36,7 +36,7 @@ func newWorld(t *testing.T) *world {
 		t, account.User{Role: account.RoleAdvertiser},
 	)
 	oversee.New(oversee.Deps{
-		Auth: w.Auth, Ledger: w.Store.Ledger, History: w.Reports, Letters: w.Store.Letters, Broker: w.log, Look: w.look,
+		Ledger: w.Store.Ledger, History: w.Reports, Letters: w.Store.Letters, Broker: w.log, Look: w.look,
 		Ready:    obs.NewReadiness().Check,
 		Settings: []oversee.Setting{{Name: "ADNET_X", Origin: oversee.FromFile, Secret: true, Value: "********"}},
 		Now:      w.Clock,

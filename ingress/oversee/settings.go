@@ -1,11 +1,10 @@
 package oversee
 
 import (
-	"net/http"
-
 	"github.com/gin-gonic/gin"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 )
 
 // The origins of a setting's value.
@@ -29,13 +28,10 @@ type Setting struct {
 }
 
 // settings serves GET /api/admin/settings.
-func (a *API) settings(c *gin.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
-	}
+func (a *API) settings(*gin.Context, account.User, httpapi.None) (httpapi.Object, error) {
 	list := a.deps.Settings
 	if list == nil {
 		list = []Setting{}
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"settings": list})
+	return httpapi.Object{"settings": list}, nil
 }

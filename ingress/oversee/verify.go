@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
+	"adnet/internal/account"
 	"adnet/internal/ledger"
 )
 
@@ -66,17 +67,14 @@ func answerRun(v *ledger.Verification, now time.Time, whole bool) runReply {
 
 // verifications serves GET /api/admin/verify: the newest runs, and the checks of the newest
 // finished one.
-func (a *API) verifications(c *gin.Context) error {
-	if _, err := a.deps.Auth.Administrator(c); err != nil {
-		return err
-	}
+func (a *API) verifications(c *gin.Context, _ account.User, _ httpapi.None) (httpapi.Object, error) {
 	limit, err := httpapi.QueryInt(c, "limit", 10, 1, maxRuns)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list, err := a.deps.Ledger.Verifications(c.Request.Context(), limit)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	now, ended := a.deps.Now(), false
 	runs := make([]runReply, len(list))
@@ -85,19 +83,15 @@ func (a *API) verifications(c *gin.Context) error {
 		runs[i] = answerRun(&list[i], now, whole)
 		ended = ended || whole
 	}
-	return httpapi.JSON(c, http.StatusOK, map[string]any{"runs": runs, "as_of": now.UTC()})
+	return httpapi.Object{"runs": runs, "as_of": now.UTC()}, nil
 }
 
 // askVerification serves POST /api/admin/verify: the consumers start a run within seconds. A run
 // reads the whole ledger, so only one runs at a time, with ten minutes between two.
-func (a *API) askVerification(c *gin.Context) error {
-	admin, err := a.deps.Auth.Administrator(c)
-	if err != nil {
-		return err
-	}
+func (a *API) askVerification(c *gin.Context, admin account.User, _ httpapi.None) (reply httpapi.Reply, err error) {
 	v, err := a.deps.Ledger.AskVerification(c.Request.Context(), admin.ID, a.deps.Now().UTC())
 	if err != nil {
-		return err
+		return reply, err
 	}
-	return httpapi.JSON(c, http.StatusAccepted, map[string]any{"run": answerRun(&v, a.deps.Now(), false)})
+	return httpapi.With(http.StatusAccepted, httpapi.Object{"run": answerRun(&v, a.deps.Now(), false)}), nil
 }

@@ -29,6 +29,7 @@ import (
 	"adnet/ingress/offer"
 	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 )
 
@@ -42,7 +43,6 @@ type Campaigns interface {
 
 // Deps holds the dependencies of previews.
 type Deps struct {
-	Auth      *httpapi.Auth
 	Campaigns Campaigns
 	BaseURL   func() string
 	// Disclosure is the label that marks an ad as one.
@@ -60,7 +60,7 @@ func New(deps Deps) *API { return &API{deps} }
 // Mount adds the route to s.
 func (a *API) Mount(s *httpapi.Server) {
 	// No Idempotency-Key: the endpoint stores nothing.
-	s.Handle(http.MethodPost, "/api/campaigns/preview", a.preview, httpapi.Policy{
+	s.Handle(http.MethodPost, "/api/campaigns/preview", httpapi.Do(a.preview), httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No,
 	})
 }
@@ -82,23 +82,12 @@ type banner struct {
 }
 
 // preview returns the draft, possibly incomplete, as each protocol would show it.
-func (a *API) preview(c *gin.Context) error {
-	if _, err := a.deps.Auth.User(c); err != nil {
-		return err
-	}
-	var in campaign.Fields
-	if err := httpapi.Decode(c, &in); err != nil {
-		return err
-	}
+func (a *API) preview(_ *gin.Context, _ account.User, in campaign.Fields) (reply, error) {
 	draft, err := a.deps.Campaigns.Plan(in)
 	if err != nil {
-		return err
+		return reply{}, err
 	}
-	result, err := a.of(draft)
-	if err != nil {
-		return err
-	}
-	return httpapi.JSON(c, http.StatusOK, result)
+	return a.of(draft)
 }
 
 // of renders a draft for every surface. Without loadable media it uses the demo's: a picture, and a

@@ -40,7 +40,7 @@ func newWorld(t *testing.T) *world {
 		Store: w.Store.Campaigns, Announcer: noNodes{}, Now: w.Clock, CreditValue: money.USD,
 	})
 	preview.New(preview.Deps{
-		Auth: w.Auth, Campaigns: campaigns, BaseURL: w.HTTP.BaseURL, Disclosure: "Sponsored", VideoSec: 15,
+		Campaigns: campaigns, BaseURL: w.HTTP.BaseURL, Disclosure: "Sponsored", VideoSec: 15,
 	}).Mount(w.HTTP)
 	pages, err := preview.NewPages(w.HTTP.BaseURL)
 	require.NoError(t, err)

@@ -10,7 +10,6 @@ import (
 	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
-	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/subject"
@@ -58,28 +57,10 @@ const (
 	nbrUnsuited  = 501 // no ad may be shown beside the conversation
 )
 
-// bid serves POST /api/rtb.
-func (s *Server) bid(c *gin.Context) error {
-	started := s.deps.Now()
-	caller, err := s.deps.Auth.Key(c, account.KindSeat)
-	if err != nil {
-		return err
-	}
-	return s.bidOf(c, caller, started)
-}
-
-// bidByPath serves POST /api/rtb/{key}.
-func (s *Server) bidByPath(c *gin.Context) error {
-	started := s.deps.Now()
-	caller, err := s.deps.Auth.SeatPath(c)
-	if err != nil {
-		return err
-	}
-	return s.bidOf(c, caller, started)
-}
-
-// bidOf answers a bid request from the seat of caller.
-func (s *Server) bidOf(c *gin.Context, caller httpapi.Caller, started time.Time) error {
+// bid serves POST /api/rtb and POST /api/rtb/{key}: it answers a bid request from the seat of caller.
+// The time that the exchange allows includes the lookup of the key.
+func (s *Server) bid(c *gin.Context, caller httpapi.Caller) error {
+	started := caller.ReceivedAt
 	if err := s.deps.Limiter.AllowSeat(caller.OwnerID, started); err != nil {
 		return err
 	}

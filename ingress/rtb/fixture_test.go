@@ -63,7 +63,7 @@ func (f *fixture) deps(perSecond int) Deps {
 	rate, err := limits.New(limits.Config{Seat: perSecond}, limits.Deps{Now: f.Clock})
 	require.NoError(f.T, err)
 	return Deps{
-		Metrics: f.Metrics, Auth: f.Auth, Limiter: rate, Keyring: f.Ring, Producer: f.Log, Now: f.Clock,
+		Metrics: f.Metrics, Limiter: rate, Keyring: f.Ring, Producer: f.Log, Now: f.Clock,
 		Seller: ingresstest.Seller(f.Selling()),
 	}
 }

@@ -46,7 +46,6 @@ type Limiter interface {
 // Deps holds the dependencies of the endpoint. All are required.
 type Deps struct {
 	Metrics  prometheus.Registerer
-	Auth     *httpapi.Auth
 	Seller   *offer.Seller
 	Limiter  Limiter
 	Keyring  *token.Keyring // verifies notices
@@ -133,12 +132,12 @@ func New(cfg Config, deps Deps) (*Server, error) {
 // Mount adds the routes to h.
 func (s *Server) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: every bid request is a new auction.
-	h.Handle(http.MethodPost, "/api/rtb", s.bid, httpapi.Policy{
+	h.HandleKey(http.MethodPost, "/api/rtb", s.bid, httpapi.Policy{
 		Limit: httpapi.LimitKeyless, Auth: httpapi.SeatKey, Idempotent: httpapi.No, Audited: httpapi.No,
 		Body: MaxBody, Errors: s.refuse,
 	})
 	// For exchanges that cannot send a header.
-	h.Handle(http.MethodPost, "/api/rtb/:key", s.bidByPath, httpapi.Policy{
+	h.HandleKey(http.MethodPost, "/api/rtb/:key", s.bid, httpapi.Policy{
 		Limit: httpapi.LimitKeyless, Auth: httpapi.SeatPathKey, Idempotent: httpapi.No, Audited: httpapi.No,
 		Body: MaxBody, Errors: s.refuse,
 	})

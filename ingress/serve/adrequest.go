@@ -11,11 +11,7 @@ import (
 )
 
 // adRequest serves POST /v1/ad-request.
-func (s *Server) adRequest(c *gin.Context) error {
-	caller, err := s.deps.Auth.Publisher(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) adRequest(c *gin.Context, caller httpapi.Caller) error {
 	if err := s.deps.Ads.Admit(caller); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func New(deps Deps) *Server {
 // Mount adds the routes to h.
 func (s *Server) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: every ad request is a new auction.
-	h.Handle(http.MethodPost, "/v1/ad-request", s.adRequest, httpapi.Policy{
+	h.HandleKey(http.MethodPost, "/v1/ad-request", s.adRequest, httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.PublisherKey | httpapi.BrowserKey, Idempotent: httpapi.No,
 		Audited: httpapi.No,
 		Body:    32 << 10,

@@ -154,9 +154,6 @@ const (
 	QueuedUnreviewed Queued = "unreviewed"
 )
 
-// Known reports whether q is one of the reasons.
-func (q Queued) Known() bool { return q == QueuedPending || q == QueuedBound || q == QueuedUnreviewed }
-
 // QueuedFor returns why c is in the review queue, regardless of reports of readers; empty if it is
 // not.
 func (c *Campaign) QueuedFor() Queued {

@@ -31,8 +31,8 @@ import (
 	"adnet/schemas/openapi"
 )
 
-// Parts are the dependencies of some endpoints. The zero value is enough for tests of routes and
-// their policies.
+// Parts are the dependencies of some endpoints. Auth, that of the server, is enough for tests of
+// routes and their policies.
 type Parts struct {
 	Auth       *httpapi.Auth
 	Campaigns  *campaign.Service
@@ -48,19 +48,16 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	if p.Auth == nil {
-		p.Auth = httpapi.NewAuth(httpapi.AuthDeps{Now: p.Now})
-	}
 	if p.Management == nil {
 		p.Management = manage.New(manage.Deps{Auth: p.Auth, Now: p.Now})
 	}
 	if p.Billing == nil {
-		p.Billing = billing.New(billing.Deps{Metrics: metrics, Auth: p.Auth, Now: p.Now})
+		p.Billing = billing.New(billing.Deps{Metrics: metrics, Now: p.Now})
 	}
-	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: log, Metrics: metrics, Auth: p.Auth})
+	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: log, Metrics: metrics})
 	require.NoError(t, err)
 	bids, err := rtb.New(rtb.Config{Seat: "adnet", VideoSec: 15}, rtb.Deps{
-		Metrics: metrics, Auth: p.Auth, Now: p.Now,
+		Metrics: metrics, Now: p.Now,
 		Seller: offer.New(offer.Config{}, offer.Deps{Metrics: metrics, BaseURL: h.BaseURL, Now: p.Now}),
 	})
 	require.NoError(t, err)
@@ -77,7 +74,7 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	require.NoError(t, err)
 	frames.Mount(h)
 	preview.New(preview.Deps{
-		Auth: p.Auth, Campaigns: p.Campaigns, BaseURL: h.BaseURL, Disclosure: "Sponsored", VideoSec: 15,
+		Campaigns: p.Campaigns, BaseURL: h.BaseURL, Disclosure: "Sponsored", VideoSec: 15,
 	}).Mount(h)
 	script, err := snippet.New()
 	require.NoError(t, err)
@@ -89,18 +86,19 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	serve.New(serve.Deps{Auth: p.Auth}).Mount(h)
 	p.Management.Mount(h)
 	p.Billing.Mount(h)
-	oversee.New(oversee.Deps{Auth: p.Auth, Now: p.Now}).Mount(h)
+	oversee.New(oversee.Deps{Now: p.Now}).Mount(h)
 	benna.New(benna.Deps{Now: p.Now}).Mount(h)
-	explain.New(explain.Deps{Auth: p.Auth, Campaigns: p.Campaigns, Now: p.Now}).Mount(h)
+	explain.New(explain.Deps{Campaigns: p.Campaigns, Now: p.Now}).Mount(h)
 }
 
 // Routes returns every route with its policy.
 func Routes(t testing.TB) []httpapi.Route {
 	t.Helper()
+	auth := httpapi.NewAuth(httpapi.AuthDeps{})
 	h, err := httpapi.New(httpapi.Config{BaseURL: "https://ads.example"}, httpapi.Deps{
-		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(), Auth: auth,
 	})
 	require.NoError(t, err)
-	Mount(t, h, Parts{})
+	Mount(t, h, Parts{Auth: auth})
 	return h.Routes()
 }
