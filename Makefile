@@ -4,13 +4,15 @@ SHELL := /bin/bash
 
 GO ?= go
 BIN := .adnet/bin/adnet
-LOCAL := $(GO) run ./deploy/local
+STACK := $(GO) run ./lab/stack
+# The packages of both modules: the product and its laboratory (go.work).
+ALL := ./... ./lab/...
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOFLAGS := $(shell . deploy/flags.sh && echo "$$GOFLAGS")
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability agents generate console screenshots paint
+.PHONY: help run build stack stack-env serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability agents generate console screenshots paint
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -23,13 +25,16 @@ run: ## Run everything in one process, in memory, with a demo.
 	@exec $(BIN) standalone
 
 stack: ## Install what is missing and start PostgreSQL, Redis, Kafka and ClickHouse on loopback.
-	@$(LOCAL) up
+	@$(STACK) up
+
+stack-env: ## Print the addresses of the stack as export lines: eval "$$(make -s stack-env)".
+	@$(STACK) env
 
 serve: ## Migrate, then run one ingress and one consumers process against the stack.
-	@exec $(LOCAL) serve
+	@exec $(STACK) serve
 
 stack-down: ## Stop what `make stack` started.
-	@$(LOCAL) down
+	@$(STACK) down
 
 check: ## Check formatting, vet, lint, import rules and generated code.
 	@deploy/check.sh $(STATICCHECK)
@@ -38,10 +43,10 @@ test: ## Run all tests on the real stack, which is installed and started for the
 	@deploy/test.sh
 
 test-short: ## Run the unit tests, which need no servers.
-	@$(GO) test ./...
+	@$(GO) test $(ALL)
 
 race: ## Run the unit tests under the race detector.
-	@$(GO) test -race ./...
+	@$(GO) test -race $(ALL)
 
 fuzz: ## Run each fuzz target for FUZZTIME, exposed ones for FUZZLONG; FUZZ="A B" selects some.
 	@FUZZTIME=$(FUZZTIME) FUZZLONG=$(FUZZLONG) FUZZ="$(FUZZ)" lab/fuzz/fuzz.sh
@@ -93,7 +98,7 @@ agents: ## Measure the detection of robots on public corpora (npm, PyPI); fails 
 	@$(GO) run ./lab/agents $(if $(SHOW),--show)
 
 generate: ## Regenerate the generated code.
-	@$(GO) generate ./...
+	@$(GO) generate $(ALL)
 
 console: ## Build the console pages into ingress/console/dist (needs Node).
 	@deploy/web.sh

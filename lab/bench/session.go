@@ -37,7 +37,7 @@ func newSession(cfg *runCmd) (*session, error) {
 	} {
 		if *into = os.Getenv(name); *into == "" {
 			return nil, fmt.Errorf(
-				`%s is not set: run "make bench", which starts the servers, or "make stack" and eval "$(go run ./deploy/local env)"`, name,
+				`%s is not set: run "make bench", which starts the servers, or "make stack" and eval "$(make -s stack-env)"`, name,
 			)
 		}
 	}

@@ -17,7 +17,7 @@
 //
 // adnet has no clock setting, yet a day ends during the run. The binary is built with a shifted
 // time.Now (go build -overlay of the standard library), the schema public shadows the database's
-// now(), and Redis has a shifted wall clock (deploy/local/clock/clock.c, preloaded). All are set
+// now(), and Redis has a shifted wall clock (lab/stack/clock/clock.c, preloaded). All are set
 // back together so that midnight comes in the middle.
 package main
 

@@ -1954,13 +1954,13 @@ var mutants = []mutant{
 		file:  "internal/postgres/link.go",
 		old:   "case config.InsecureSkipVerify && config.VerifyPeerCertificate == nil:",
 		new:   "case config.InsecureSkipVerify && config.VerifyPeerCertificate != nil:",
-		tests: []string{"./internal/linktest"}, run: "PlainTextStaysHere",
+		tests: []string{"./lab/links"}, run: "PlainTextStaysHere",
 	},
 	{
 		name: "insecure-postgres-owner", protects: "the owner's link is held to the same rule",
 		file: "internal/postgres/rights.go",
 		old:  "{{EnvURL, app.URL}, {EnvOwnerURL, c.OwnerURL}}", new: "{{EnvURL, app.URL}}",
-		tests: []string{"./internal/linktest"}, run: "PlainTextStaysHere",
+		tests: []string{"./lab/links"}, run: "PlainTextStaysHere",
 	},
 	{
 		name: "proxy-unnamed", protects: "the PROXY header of a peer that is not named is not believed",

@@ -78,7 +78,7 @@ func (s *stack) requireRunning() error {
 	for _, name := range s.servers() {
 		if _, ok := s.processes.running(name); !ok {
 			return fmt.Errorf(
-				"%s of the stack in %s is not running: start it with `make stack` (go run ./deploy/local up)", name,
+				"%s of the stack in %s is not running: start it with `make stack` (go run ./lab/stack up)", name,
 				s.cfg.Dir,
 			)
 		}
@@ -119,7 +119,7 @@ The stack answers. Data, logs and pid files: %s
   Redis        %s
   Kafka        %s   %s
   ClickHouse   %s   native; http://%s
-Variables for a shell:  eval "$(go run ./deploy/local env)"
+Variables for a shell:  eval "$(make -s stack-env)"
 Run adnet against it:   make serve     Stop it: make stack-down`,
 		s.cfg.Dir, s.address(namePostgres), postgresRole, postgresAppRole, s.address(nameRedis), s.address(nameKafka),
 		engine,

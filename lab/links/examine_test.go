@@ -1,4 +1,4 @@
-package linktest_test
+package links_test
 
 import (
 	"testing"

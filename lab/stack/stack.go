@@ -108,7 +108,7 @@ func (s *stack) address(port string) string { return loopback(s.port(port)) }
 func (s *stack) binary(name string) string  { return filepath.Join(s.cfg.Dir, "bin", name) }
 func loopback(port int) string              { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 func (s *stack) self(args ...string) *exec.Cmd {
-	cmd := exec.Command(s.binary("local"), args...)
+	cmd := exec.Command(s.binary("stack"), args...)
 	cmd.Dir = s.cfg.Dir
 	return cmd
 }
@@ -460,10 +460,10 @@ func (s *stack) copySelf() error {
 	if err != nil {
 		return err
 	}
-	if have, err := os.ReadFile(s.binary("local")); err == nil && bytes.Equal(have, program) {
+	if have, err := os.ReadFile(s.binary("stack")); err == nil && bytes.Equal(have, program) {
 		return nil
 	}
-	return writeFile(s.binary("local"), program, 0o755)
+	return writeFile(s.binary("stack"), program, 0o755)
 }
 
 func isFree(port int) bool {

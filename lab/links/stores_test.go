@@ -1,4 +1,4 @@
-package linktest_test
+package links_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 	"adnet/internal/testenv"
+	"adnet/lab/links"
 )
 
 func pingRedis(t *testing.T, cfg redis.Config) error {
@@ -31,9 +32,9 @@ func pingRedis(t *testing.T, cfg redis.Config) error {
 }
 
 // redisDo sends one command to the plain port of Redis.
-func redisDo(t *testing.T, s *linktest.Servers, words ...string) {
+func redisDo(t *testing.T, s *links.Servers, words ...string) {
 	t.Helper()
-	require.NoError(t, linktest.Command(t.Context(), s.Elsewhere("redis"), words...))
+	require.NoError(t, links.Command(t.Context(), s.Elsewhere("redis"), words...))
 }
 
 func TestRedis(t *testing.T) {
@@ -114,7 +115,7 @@ func expect(t *testing.T, err error, says string) {
 	require.ErrorContains(t, err, says)
 }
 
-func postgresURL(t *testing.T, s *linktest.Servers, host, query string) string {
+func postgresURL(t *testing.T, s *links.Servers, host, query string) string {
 	t.Helper()
 	password, err := s.Password()
 	require.NoError(t, err)
@@ -167,7 +168,7 @@ func TestPostgres(t *testing.T) {
 }
 
 // showPostgres has the server show another certificate.
-func showPostgres(t *testing.T, s *linktest.Servers, name string) {
+func showPostgres(t *testing.T, s *links.Servers, name string) {
 	t.Helper()
 	dir, err := s.PostgresTLS()
 	require.NoError(t, err)
@@ -179,7 +180,7 @@ func showPostgres(t *testing.T, s *linktest.Servers, name string) {
 	plain := postgresURL(t, s, s.Elsewhere("postgres"), "sslmode=disable")
 	require.NoError(
 		t,
-		linktest.Postgres(context.WithoutCancel(t.Context()), plain, "SELECT pg_reload_conf()", "SELECT pg_sleep(0.3)"),
+		links.Postgres(context.WithoutCancel(t.Context()), plain, "SELECT pg_reload_conf()", "SELECT pg_sleep(0.3)"),
 	)
 }
 

@@ -1,4 +1,4 @@
-package linktest
+package links
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package linktest_test
+package links_test
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 
 	"adnet/internal/kafka"
 	"adnet/internal/link"
-	"adnet/internal/linktest"
 	"adnet/internal/obs"
+	"adnet/lab/links"
 	"adnet/schemas/event"
 )
 
-// kafkaPassword is the one of deploy/local/tls.go.
+// kafkaPassword is the one of lab/stack/tls.go.
 const kafkaPassword = "stack-secret"
 
 // bearer is a token that Kafka's unsecured validator takes: it is unsigned.
@@ -35,7 +35,7 @@ func bearer(t *testing.T, subject string, life time.Duration) string {
 }
 
 // scramUsers makes the user adnet for SCRAM.
-func scramUsers(t *testing.T, s *linktest.Servers) {
+func scramUsers(t *testing.T, s *links.Servers) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.Elsewhere("kafka")))
 	require.NoError(t, err)

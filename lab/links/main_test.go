@@ -1,4 +1,4 @@
-package linktest_test
+package links_test
 
 import (
 	"fmt"
@@ -6,12 +6,12 @@ import (
 	"sync"
 	"testing"
 
-	"adnet/internal/linktest"
 	"adnet/internal/testenv"
+	"adnet/lab/links"
 )
 
 // started are the servers of this test run: they start with the first test that wants them.
-var started = sync.OnceValues(linktest.StartServers)
+var started = sync.OnceValues(links.StartServers)
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 var wanted bool
 
 // real are the real servers with TLS. Where no real servers are tested at all, they are not either.
-func real(t *testing.T) *linktest.Servers {
+func real(t *testing.T) *links.Servers {
 	t.Helper()
 	testenv.Kafka(t) // skips, or fails in CI
 	wanted = true

@@ -1,13 +1,13 @@
-// Command local runs the real stack of adnet without Docker: PostgreSQL, Redis, Apache Kafka
+// Command stack runs the real stack of adnet without Docker: PostgreSQL, Redis, Apache Kafka
 // (KRaft, one broker) and ClickHouse, all on loopback ports, as detached processes of the current
 // user.
 //
-//	go run ./deploy/local up       install and start the missing servers, wait until all answer
-//	go run ./deploy/local status   print one line per server; exit 1 unless all four answer
-//	go run ./deploy/local env      print export lines for the running stack
-//	go run ./deploy/local serve    migrate, then run one ingress and one consumers process
-//	go run ./deploy/local exec -- COMMAND   up, then run COMMAND and pass its exit code through
-//	go run ./deploy/local down     stop the servers of the stack and keep the data
+//	go run ./lab/stack up       install and start the missing servers, wait until all answer
+//	go run ./lab/stack status   print one line per server; exit 1 unless all four answer
+//	go run ./lab/stack env      print export lines for the running stack
+//	go run ./lab/stack serve    migrate, then run one ingress and one consumers process
+//	go run ./lab/stack exec -- COMMAND   up, then run COMMAND and pass its exit code through
+//	go run ./lab/stack down     stop the servers of the stack and keep the data
 //
 // Contract: every started process is recorded with its pid and start time in one folder
 // (ADNET_STACK_DIR), next to data and logs. A second up starts only the servers that do not answer.
@@ -78,7 +78,7 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 func main() {
 	var c cli
-	parsed := kong.Parse(&c, kong.Name("local"), kong.Description("The real adnet stack without Docker."))
+	parsed := kong.Parse(&c, kong.Name("stack"), kong.Description("The real adnet stack without Docker."))
 	err := run(parsed.Command(), &c)
 	var code exitError
 	switch {

@@ -1,4 +1,6 @@
-package linktest
+// Package links runs real servers with encrypted listeners. Its tests check every link of adnet against
+// them.
+package links
 
 import (
 	"encoding/json"
@@ -10,13 +12,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"adnet/internal/linktest"
 )
 
 // Servers are PostgreSQL, Redis, Kafka and ClickHouse, each with encrypted listeners whose
 // certificate is for localhost, in a folder of their own on free ports.
 type Servers struct {
-	CA       *Authority
-	Other    *Authority // trusted by no server
+	CA       *linktest.Authority
+	Other    *linktest.Authority // trusted by no server
 	dir      string
 	launcher string
 	ports    map[string]int
@@ -33,7 +37,7 @@ func StartServers() (*Servers, error) {
 	if err := s.certify(); err != nil {
 		return s, err
 	}
-	if out, err := exec.Command("go", "build", "-o", s.launcher, "adnet/deploy/local").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", s.launcher, "adnet/lab/stack").CombinedOutput(); err != nil {
 		return s, fmt.Errorf("build the launcher: %w\n%s", err, out)
 	}
 	if err := s.launch("up", "--ports=free", "--kafka-heap=256m", "--tls="+s.CA.Dir); err != nil {
@@ -80,25 +84,25 @@ func (s *Servers) certify() (err error) {
 	if err := errors.Join(os.Chmod(s.dir, 0o755), os.Mkdir(certs, 0o755), os.Mkdir(other, 0o755)); err != nil {
 		return err
 	}
-	if s.CA, err = NewAuthority(certs, "ca"); err != nil {
+	if s.CA, err = linktest.NewAuthority(certs, "ca"); err != nil {
 		return err
 	}
-	if s.Other, err = NewAuthority(other, "ca"); err != nil {
+	if s.Other, err = linktest.NewAuthority(other, "ca"); err != nil {
 		return err
 	}
 	local := []string{"localhost"}
 	return errors.Join(
-		s.CA.Issue(Wish{File: "server", Name: "localhost", Hosts: local}),
-		s.CA.Issue(Wish{File: "server.kept", Name: "localhost", Hosts: local}),
-		s.CA.Issue(Wish{
+		s.CA.Issue(linktest.Wish{File: "server", Name: "localhost", Hosts: local}),
+		s.CA.Issue(linktest.Wish{File: "server.kept", Name: "localhost", Hosts: local}),
+		s.CA.Issue(linktest.Wish{
 			File: "expired", Name: "localhost", Hosts: local, From: -10 * 24 * time.Hour, For: 5 * 24 * time.Hour,
 		}),
-		s.CA.Issue(Wish{File: "client", Name: "adnet"}),
-		s.Other.Issue(Wish{File: "client", Name: "adnet"}),
+		s.CA.Issue(linktest.Wish{File: "client", Name: "adnet"}),
+		s.Other.Issue(linktest.Wish{File: "client", Name: "adnet"}),
 	)
 }
 
-// At returns the address of a port of deploy/local/tls.go under the name of the certificate.
+// At returns the address of a port of lab/stack/tls.go under the name of the certificate.
 func (s *Servers) At(port string) string { return "localhost:" + strconv.Itoa(s.ports[port]) }
 
 // Elsewhere returns the same port under another name of this machine, which the certificate lacks.

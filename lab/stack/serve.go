@@ -237,7 +237,7 @@ func (s *stack) announce(ctx context.Context, c serveOpts, ingress *role) {
 	}
 	s.say("serve", "adnet is ready at %s; Ctrl-C stops it", base)
 	s.say(
-		"serve", `create an admin:  eval "$(go run ./deploy/local env)"; %s user create --role admin you@example.com`,
+		"serve", `create an admin:  eval "$(make -s stack-env)"; %s user create --role admin you@example.com`,
 		s.binary("adnet"),
 	)
 }
