@@ -12,7 +12,7 @@ export GOFLAGS := $(shell . deploy/flags.sh && echo "$$GOFLAGS")
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack stack-env serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability agents generate console screenshots paint
+.PHONY: help run build stack stack-env serve stack-down check test test-short race fuzz mutants mutants-general fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability agents generate console screenshots paint
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -54,6 +54,9 @@ fuzz: ## Run each fuzz target for FUZZTIME, exposed ones for FUZZLONG; FUZZ="A B
 mutants: ## Remove each protection in turn; a test must fail. MUTANTS="mac fence" selects some, MUTANTS=all all.
 	@deploy/test.sh --run go run ./lab/mutants $(MUTANTS)
 
+mutants-general: ## Change operators and bounds of four packages with gremlins; most must be noticed (hours). PACKAGES="internal/owed" selects.
+	@PACKAGES="$(PACKAGES)" lab/mutants/general.sh
+
 fault: ## Inject faults into a real stack, then check the counts (15 minutes; SHORT=1: 3). FAULT_SEED=n ONLY=kind,kind BREAK=spool|double.
 	@$(GO) run ./lab/fault $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY)) $(if $(BREAK),--break $(BREAK))
 
@@ -75,8 +78,9 @@ clients: ## Generate clients from openapi.json with two generators, type-check a
 sdks: ## Test the SDKs (npm, Python): shared cases, packages, examples, the code of docs/integrating.md.
 	@deploy/sdks.sh
 
-nightly: ## Run what is too long for CI: all mutants, the full hostile suite with its breaks, the full fault suite.
+nightly: ## Run what is too long for CI: all mutants, those of gremlins, the full hostile suite with its breaks, the full fault suite.
 	@$(MAKE) mutants MUTANTS=all
+	@$(MAKE) mutants-general
 	@$(MAKE) hostile
 	@$(MAKE) hostile-breaks
 	@$(MAKE) fault
