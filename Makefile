@@ -24,7 +24,7 @@ run: ## Run everything in one process, in memory, with a demo.
 	@$(MAKE) -s build
 	@exec $(BIN) standalone
 
-stack: ## Install what is missing and start PostgreSQL, Redis, Kafka and ClickHouse on loopback.
+stack: ## Start PostgreSQL, Redis, Kafka and ClickHouse on loopback: containers, or programs that are installed.
 	@$(STACK) up
 
 stack-env: ## Print the addresses of the stack as export lines: eval "$$(make -s stack-env)".

@@ -76,7 +76,7 @@ func trial() []variable {
 // requireRunning returns an error with the remedy if a server of the stack is not running.
 func (s *stack) requireRunning() error {
 	for _, name := range s.servers() {
-		if _, ok := s.processes.running(name); !ok {
+		if _, ok := s.runs(name); !ok {
 			return fmt.Errorf(
 				"%s of the stack in %s is not running: start it with `make stack` (go run ./lab/stack up)", name,
 				s.cfg.Dir,

@@ -1,6 +1,7 @@
-// Command stack runs the real stack of adnet without Docker: PostgreSQL, Redis, Apache Kafka
-// (KRaft, one broker) and ClickHouse, all on loopback ports, as detached processes of the current
-// user.
+// Command stack runs the real stack of adnet: PostgreSQL, Redis, Apache Kafka (KRaft, one broker)
+// and ClickHouse, all on loopback ports. Where docker or podman has compose, up starts containers
+// (compose.yml). Otherwise, and for tests and the fault suite, the servers are detached processes of
+// the current user.
 //
 //	go run ./lab/stack up       install and start the missing servers, wait until all answer
 //	go run ./lab/stack status   print one line per server; exit 1 unless all four answer
@@ -17,7 +18,7 @@
 //
 // # Notes
 //
-// The ClickHouse library server crashes on a reset connection or a refused hello, so front.go
+// Without containers ClickHouse is a library, whose server crashes on a reset connection or a refused hello, so front.go
 // relays its clients. The official server does not need it.
 package main
 
@@ -37,6 +38,7 @@ import (
 type settings struct {
 	Dir            string `name:"dir" env:"ADNET_STACK_DIR" default:".adnet/stack" help:"Folder of data, logs and pid files."`
 	Cache          string `name:"cache" env:"ADNET_CACHE_DIR" help:"Folder of downloads (default ~/.cache/adnet)."`
+	Servers        string `name:"servers" env:"ADNET_STACK_SERVERS" enum:"auto,containers,programs" default:"auto" help:"What runs the servers of a new stack: containers, programs, or auto (containers where docker or podman has compose)."`
 	Kafka          string `name:"kafka" env:"ADNET_STACK_KAFKA" enum:"auto,apache,kfake" default:"auto" help:"Broker: apache, kfake, or auto (kfake only where Java or Maven is unavailable)."`
 	KafkaHeap      string `name:"kafka-heap" env:"ADNET_STACK_KAFKA_HEAP" default:"512m" help:"Java heap of Kafka."`
 	Brokers        int    `name:"brokers" env:"ADNET_STACK_BROKERS" default:"1" help:"Apache Kafka brokers of a new stack: 1, or 3 that replicate."`
@@ -78,7 +80,7 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 func main() {
 	var c cli
-	parsed := kong.Parse(&c, kong.Name("stack"), kong.Description("The real adnet stack without Docker."))
+	parsed := kong.Parse(&c, kong.Name("stack"), kong.Description("The real adnet stack on this machine."))
 	err := run(parsed.Command(), &c)
 	var code exitError
 	switch {
@@ -111,6 +113,9 @@ func run(command string, c *cli) error {
 	}
 	switch command {
 	case "up":
+		if err := s.chooseContainers(ctx); err != nil {
+			return err
+		}
 		if _, err := s.up(ctx, everything()); err != nil {
 			return err
 		}

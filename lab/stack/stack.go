@@ -78,6 +78,8 @@ type state struct {
 	// Via lists the ports of proxies that the brokers advertise to clients that connect through
 	// them.
 	Via []int `json:"via,omitempty"`
+	// Containers is the engine that runs the servers, "" for processes of this machine.
+	Containers string `json:"containers,omitempty"`
 }
 
 // openStack reads the state of a stack folder. It creates nothing.
@@ -147,6 +149,9 @@ func (s *stack) up(ctx context.Context, names []string) (started []string, err e
 	}
 	defer unlock()
 
+	if s.state.Containers != "" {
+		return nil, s.upContainers(ctx)
+	}
 	if names, err = s.chooseBrokers(names); err != nil {
 		return nil, err
 	}
@@ -206,7 +211,9 @@ func (s *stack) claim() (unlock func(), err error) {
 		unlock()
 		return nil, err
 	}
-	s.state = fresh.state
+	if len(fresh.state.Ports) > 0 || s.state.Containers == "" {
+		s.state = fresh.state
+	}
 	return unlock, nil
 }
 
@@ -384,8 +391,20 @@ func (s *stack) down(purge bool) error {
 		return nil
 	}
 	names := append(s.servers(), roleConsumers, roleIngress)
-	if err := s.stopNamed(names); err != nil || !purge {
+	if err := s.stopNamed(names); err != nil {
 		return err
+	}
+	if s.state.Containers != "" {
+		args := []string{"down"}
+		if purge {
+			args = append(args, "--volumes")
+		}
+		if err := s.compose(context.Background(), args...); err != nil {
+			return err
+		}
+	}
+	if !purge {
+		return nil
 	}
 	data, err := s.postgresData()
 	if err != nil {
@@ -425,15 +444,15 @@ func (s *stack) stopNamed(names []string) error {
 func (s *stack) status(ctx context.Context, w io.Writer) error {
 	healthy := true
 	for _, name := range s.servers() {
-		pid, running := s.processes.running(name)
+		by, running := s.runs(name)
 		line := "stopped"
 		if running {
 			probe, cancel := context.WithTimeout(ctx, 3*time.Second)
 			err := s.server(name).probe(probe)
 			cancel()
-			line = fmt.Sprintf("pid %d at %s answers", pid, s.address(name))
+			line = fmt.Sprintf("%s at %s answers", by, s.address(name))
 			if err != nil {
-				line, healthy = fmt.Sprintf("pid %d at %s does not answer: %v", pid, s.address(name), err), false
+				line, healthy = fmt.Sprintf("%s at %s does not answer: %v", by, s.address(name), err), false
 			}
 			if name == nameKafka && s.state.KafkaEngine == engineKfake {
 				line += " (kfake, not Apache Kafka)"
