@@ -117,7 +117,7 @@ func (p *pipeline) views() func(i int) (key, value []byte, err error) {
 func (p *pipeline) event(i int, auction uuid.UUID) *event.Event {
 	id := uuid.Must(uuid.NewV7())
 	campaign := p.campaigns[i%len(p.campaigns)]
-	owner, publisher := uuid.MustParse(p.site.owner.id), uuid.MustParse(p.site.publisher.id)
+	owner, publisher := uuid.MustParse(p.site.owner.ID), uuid.MustParse(p.site.publisher.ID)
 	return &event.Event{
 		EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(),
 		AuctionId:  auction[:],

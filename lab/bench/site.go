@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,9 +19,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"adnet/internal/demo"
+	"adnet/internal/load/visitor"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
 	"adnet/lab/process"
+	"adnet/lab/product"
 )
 
 // site is a separate installation of adnet: databases, topics, keys, and campaigns in PostgreSQL
@@ -39,7 +39,7 @@ type site struct {
 
 	consumers *process.Process // nil while stopped
 
-	admin, owner, publisher person
+	admin, owner, publisher visitor.Account
 	publisherKeys           [publishers]string
 	seatKey                 string
 
@@ -50,9 +50,6 @@ type site struct {
 // campaign's day (reason unseen). Their number has no divisor in common with that of the demo's
 // requests.
 const publishers = 7
-
-// person is a registered account.
-type person struct{ id, token string }
 
 // node is a running ingress.
 type node struct {
@@ -78,7 +75,7 @@ func (s *session) newSite(ctx context.Context, n int) (*site, error) {
 	if err := t.databases(ctx); err != nil {
 		return nil, err
 	}
-	signing := "bench:" + secret()
+	signing := product.Key()
 	keys, err := token.ParseKeys(signing)
 	if err != nil {
 		return nil, err
@@ -91,7 +88,7 @@ func (s *session) newSite(ctx context.Context, n int) (*site, error) {
 		"ADNET_CLICKHOUSE_URL=" + t.analytics, "ADNET_REDIS_ADDR=" + s.redis, "ADNET_REDIS_PREFIX=" + t.prefix,
 		"ADNET_KAFKA_BROKERS=" + s.kafka, "ADNET_KAFKA_TOPIC_PREFIX=" + t.prefix + ".", "ADNET_KAFKA_PARTITIONS=4",
 		"ADNET_TOKEN_KEYS=" + signing,
-		"ADNET_SESSION_KEYS=s:" + secret(),
+		"ADNET_SESSION_KEYS=" + product.Key(),
 		"ADNET_ADMIN_EMAIL=admin@bench.example", "ADNET_ADMIN_PASSWORD=bench admin password",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_UNREVIEWED=everywhere", "ADNET_LOG_LEVEL=warn", "ADNET_RATE_PER_MINUTE=0",
 		"ADNET_RATE_WRITES=0", "ADNET_RATE_STATS=0", "ADNET_CAMPAIGNS=0", "ADNET_RTB_PER_SECOND=0",
@@ -254,81 +251,57 @@ func (n *node) metric(name string) (float64, error) {
 }
 
 // call makes one request of the public API and decodes the reply.
-func (n *node) call(ctx context.Context, method, path, bearer, body string) (map[string]any, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+n.addr+path, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if bearer != "" {
-		r.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		return nil, err
-	}
-	if reply.StatusCode >= 300 {
-		return nil, fmt.Errorf("%s %s: %d %s", method, path, reply.StatusCode, text)
-	}
-	out := map[string]any{}
-	return out, json.Unmarshal(text, &out)
+func (n *node) call(ctx context.Context, method, path, bearer, body string) (visitor.Object, error) {
+	return n.visitor().Call(ctx, visitor.Request{
+		Method: method, Path: path, Bearer: bearer, Body: []byte(body), Want: visitor.Success,
+	})
+}
+
+func (n *node) visitor() *visitor.Client {
+	return &visitor.Client{Base: visitor.Of("http://" + n.addr), HTTP: http.DefaultClient}
 }
 
 // populate registers accounts and creates the campaigns: one through the API, and copies of it in
 // PostgreSQL with different bids and targetings, as of many small advertisers.
 func (t *site) populate(ctx context.Context, n *node) error {
-	admin, err := n.call(
-		ctx, "POST", "/api/auth", "", `{"email":"admin@bench.example","password":"bench admin password"}`,
-	)
-	if err != nil {
+	as := n.visitor()
+	var err error
+	if t.admin.Bearer, err = as.Login(ctx, "admin@bench.example", "bench admin password"); err != nil {
 		return err
 	}
-	t.admin.token, _ = admin["token"].(string)
-	accounts := map[string]*person{"owner": &t.owner, "publisher": &t.publisher}
-	others := make([]person, publishers-1)
+	accounts := map[string]*visitor.Account{"owner": &t.owner, "publisher": &t.publisher}
+	others := make([]visitor.Account, publishers-1)
 	for i := range others {
 		accounts[fmt.Sprintf("publisher-%d", i)] = &others[i]
 	}
 	for name, into := range accounts {
-		account, err := n.call(
-			ctx, "POST", "/api/auth?action=register", "",
-			fmt.Sprintf(`{"email":"bench@%s.example","password":"bench password"}`, name), // a family of its own
-		)
-		if err != nil {
+		// a family of its own
+		if *into, err = as.Register(ctx, "bench@"+name+".example", "bench password", ""); err != nil {
 			return err
 		}
-		user, _ := account["user"].(map[string]any)
-		into.id, _ = user["id"].(string)
-		into.token, _ = account["token"].(string)
 	}
-	var key map[string]any
+	key := func(of visitor.Account, kind string) (string, error) {
+		return as.Key(ctx, of.Bearer, visitor.Object{"kind": kind, "name": "bench"})
+	}
 	for i, publisher := range append(others, t.publisher) {
-		key, err = n.call(ctx, "POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bench"}`)
-		if err != nil {
+		if t.publisherKeys[i], err = key(publisher, "publisher"); err != nil {
 			return err
 		}
-		t.publisherKeys[i], _ = key["key"].(string)
 	}
-	if key, err = n.call(ctx, "POST", "/api/keys", t.admin.token, `{"kind":"seat","name":"bench"}`); err != nil {
+	if t.seatKey, err = key(t.admin, "seat"); err != nil {
 		return err
 	}
-	t.seatKey, _ = key["key"].(string)
-	created, err := n.call(ctx, "POST", "/api/campaigns", t.owner.token,
-		`{"advertiser_id":"`+t.owner.id+`","headline":"Zyzzyva field guide","subtext":"A campaign of the benchmark",
+	created, err := n.call(ctx, "POST", "/api/campaigns", t.owner.Bearer,
+		`{"advertiser_id":"`+t.owner.ID+`","headline":"Zyzzyva field guide","subtext":"A campaign of the benchmark",
 		"cta_url":"https://zyzzyva.example.com/","bid_amount":5,"daily_budget":1000000,"total_budget":10000000,"pacing":"asap","target_intent_tokens":["zyzzyva"]}`)
 	if err != nil {
 		return err
 	}
-	template, _ := created["campaign"].(map[string]any)
-	id, _ := template["id"].(string)
-	if template["status"] != "active" {
+	template := created.Object("campaign")
+	id := template.Text("id")
+	if template.Text("status") != "active" {
 		if _, err := n.call(
-			ctx, "POST", "/api/campaigns?action=review", t.admin.token, `{"id":"`+id+`","decision":"approved"}`,
+			ctx, "POST", "/api/campaigns?action=review", t.admin.Bearer, `{"id":"`+id+`","decision":"approved"}`,
 		); err != nil {
 			return err
 		}
@@ -463,11 +436,4 @@ func (t *site) forget(ctx context.Context) error {
 		}
 		cursor = next
 	}
-}
-
-// secret returns a random key in the form of the key settings.
-func secret() string {
-	b := make([]byte, 32)
-	_, _ = rand.Read(b) // never fails
-	return base64.StdEncoding.EncodeToString(b)
 }

@@ -181,7 +181,7 @@ func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, 
 	rng := rand.New(rand.NewPCG(1, 1))
 	popular := rand.NewZipf(rng, 1.1, 1, uint64(len(ids)-1))
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
-	owner, publisher := uuid.MustParse(p.site.owner.id), uuid.MustParse(p.site.publisher.id)
+	owner, publisher := uuid.MustParse(p.site.owner.ID), uuid.MustParse(p.site.publisher.ID)
 	return func(int) (key, value []byte, err error) {
 		id, auction, campaign := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), ids[popular.Uint64()]
 		e := &event.Event{

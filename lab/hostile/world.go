@@ -1,15 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -23,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"adnet/internal/load/visitor"
 	"adnet/internal/stripe/stripetest"
 	"adnet/internal/token"
 	"adnet/lab/product"
@@ -52,7 +48,7 @@ type world struct {
 
 	addr               string // of ingress
 	ingress, consumers *role
-	http               *http.Client
+	visitor            *visitor.Client
 	reader             *http.Client // for honest visits, separate from the attackers' connections
 
 	admin                        person
@@ -66,13 +62,10 @@ type person struct{ id, developer, bearer, key string }
 
 func openWorld(ctx context.Context, s *suite) (*world, error) {
 	w := &world{s: s, prefix: "hostile-" + strings.ToLower(rand.Text()[:8]), paySec: "whsec_" + rand.Text()}
-	for _, client := range []**http.Client{&w.http, &w.reader} {
-		*client = &http.Client{
-			Timeout:       10 * time.Second,
-			Transport:     &http.Transport{MaxIdleConnsPerHost: 64},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
+	w.visitor = &visitor.Client{
+		Base: func() string { return "http://" + w.addr }, HTTP: visitor.NewHTTP(10 * time.Second),
 	}
+	w.reader = visitor.NewHTTP(10 * time.Second)
 	for _, step := range []func(context.Context) error{w.build, w.connect, w.start, w.populate} {
 		if err := step(ctx); err != nil {
 			return w, err
@@ -143,7 +136,7 @@ func (w *world) connect(ctx context.Context) error {
 		return err
 	}
 	application.Path = "/" + name
-	signing := "k1:" + secret()
+	signing := product.Key()
 	keys, err := token.ParseKeys(signing)
 	if err != nil {
 		return err
@@ -157,7 +150,7 @@ func (w *world) connect(ctx context.Context) error {
 		"ADNET_REDIS_ADDR="+servers["ADNET_TEST_REDIS"], "ADNET_REDIS_PREFIX="+w.prefix,
 		"ADNET_KAFKA_BROKERS="+servers["ADNET_TEST_KAFKA"], "ADNET_KAFKA_TOPIC_PREFIX="+w.prefix+".",
 		"ADNET_KAFKA_PARTITIONS=4",
-		"ADNET_TOKEN_KEYS="+signing, "ADNET_SESSION_KEYS=s1:"+secret(),
+		"ADNET_TOKEN_KEYS="+signing, "ADNET_SESSION_KEYS="+product.Key(),
 		"ADNET_ADMIN_EMAIL=admin@hostile.example", "ADNET_ADMIN_PASSWORD=administrator of the hostile suite",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_STRIPE_WEBHOOK_SECRET="+w.paySec,
 		"ADNET_LOG_LEVEL=warn",
@@ -224,17 +217,10 @@ func (w *world) start(ctx context.Context) error {
 
 // populate creates the honest accounts.
 func (w *world) populate(ctx context.Context) (err error) {
-	login, err := w.call(
-		ctx,
-		request{
-			method: "POST", path: "/api/auth",
-			json: object{"email": "admin@hostile.example", "password": "administrator of the hostile suite"}, want: 200,
-		},
-	)
+	w.admin.bearer, err = w.visitor.Login(ctx, "admin@hostile.example", "administrator of the hostile suite")
 	if err != nil {
 		return err
 	}
-	w.admin.bearer = login.text("token")
 	for range 3 {
 		p, err := w.publisher(ctx)
 		if err != nil {
@@ -279,20 +265,20 @@ func (w *world) campaign(ctx context.Context, owner person, fields object) (id s
 		all[name] = value
 	}
 	reply, err := w.call(
-		ctx, request{method: "POST", path: "/api/campaigns", bearer: owner.bearer, json: all, want: 201},
+		ctx, request{Method: "POST", Path: "/api/campaigns", Bearer: owner.bearer, JSON: all, Want: 201},
 	)
 	if err != nil {
 		return "", err
 	}
-	created := reply.object("campaign")
-	if created.text("status") == "active" && created.text("delivers") == "everywhere" {
-		return created.text("id"), nil
+	created := reply.Object("campaign")
+	if created.Text("status") == "active" && created.Text("delivers") == "everywhere" {
+		return created.Text("id"), nil
 	}
 	_, err = w.call(ctx, request{
-		method: "POST", path: "/api/campaigns?action=review", bearer: w.admin.bearer, want: 200,
-		json: object{"id": created.text("id"), "decision": "approved"},
+		Method: "POST", Path: "/api/campaigns?action=review", Bearer: w.admin.bearer, Want: 200,
+		JSON: object{"id": created.Text("id"), "decision": "approved"},
 	})
-	return created.text("id"), err
+	return created.Text("id"), err
 }
 
 // unreviewed creates the first campaign of an advertiser with a balance, which pages show before a
@@ -307,35 +293,24 @@ func (w *world) unreviewed(ctx context.Context, fields object) (id string, err e
 	}
 	fields["advertiser_id"], fields["pacing"] = owner.id, "asap"
 	reply, err := w.call(
-		ctx, request{method: "POST", path: "/api/campaigns", bearer: owner.bearer, json: fields, want: 201},
+		ctx, request{Method: "POST", Path: "/api/campaigns", Bearer: owner.bearer, JSON: fields, Want: 201},
 	)
-	return reply.object("campaign").text("id"), err
+	return reply.Object("campaign").Text("id"), err
 }
 
 // pageKey creates a browser key for the pages of an origin.
 func (w *world) pageKey(ctx context.Context, owner person, origin string) (key string, err error) {
-	reply, err := w.call(ctx, request{
-		method: "POST", path: "/api/keys", bearer: owner.bearer, want: 201,
-		json: object{"kind": "browser", "name": "page", "origins": []string{origin}},
-	})
-	return reply.text("key"), err
+	return w.visitor.Key(ctx, owner.bearer, object{"kind": "browser", "name": "page", "origins": []string{origin}})
 }
 
 // register creates an account that has nothing in common with others.
 func (w *world) register(ctx context.Context) (person, error) {
-	return w.signUp(ctx, "owner@"+strings.ToLower(rand.Text()[:12])+".example", stranger(w.s.rng.Uint32()))
+	return w.signUp(ctx, "owner@"+strings.ToLower(rand.Text()[:12])+".example", visitor.Address(w.s.rng.Uint32()))
 }
 
 func (w *world) signUp(ctx context.Context, email, from string) (person, error) {
-	reply, err := w.call(ctx, request{
-		method: "POST", path: "/api/auth?action=register", from: from, want: 201,
-		json: object{"email": email, "password": "a long passphrase " + rand.Text()[:6]},
-	})
-	if err != nil {
-		return person{}, err
-	}
-	user := reply.object("user")
-	return person{id: user.text("id"), developer: user.text("developer_id"), bearer: reply.text("token")}, nil
+	a, err := w.visitor.Register(ctx, email, "a long passphrase "+rand.Text()[:6], from)
+	return person{id: a.ID, developer: a.Developer, bearer: a.Bearer}, err
 }
 
 // publisher creates an account with a key.
@@ -344,14 +319,7 @@ func (w *world) publisher(ctx context.Context) (person, error) {
 	if err != nil {
 		return p, err
 	}
-	reply, err := w.call(
-		ctx,
-		request{
-			method: "POST", path: "/api/keys", bearer: p.bearer, json: object{"kind": "publisher", "name": "hostile"},
-			want: 201,
-		},
-	)
-	p.key = reply.text("key")
+	p.key, err = w.visitor.Key(ctx, p.bearer, object{"kind": "publisher", "name": "hostile"})
 	return p, err
 }
 
@@ -360,97 +328,23 @@ func (w *world) pay(ctx context.Context, advertiser string, amount int64) error 
 	name := rand.Text()
 	body := stripetest.Paid("evt_"+name, "pi_"+name, amount*100, advertiser)
 	_, err := w.call(ctx, request{
-		method: "POST", path: "/api/billing?action=webhook", body: []byte(body), want: 200,
-		header: stripetest.Sign(body, w.paySec, time.Now()),
+		Method: "POST", Path: "/api/billing?action=webhook", Body: []byte(body), Want: 200,
+		Header: stripetest.Sign(body, w.paySec, time.Now()),
 	})
 	return err
 }
 
-// object is a JSON object.
-type object map[string]any
-
-func (o object) text(name string) string { s, _ := o[name].(string); return s }
-
-func (o object) number(name string) float64 { n, _ := o[name].(float64); return n }
-
-func (o object) object(name string) object { m, _ := o[name].(map[string]any); return m }
-
-// request is one call. Without want any status is accepted.
-type request struct {
-	method, path, bearer, from, agent string
-	client                            *http.Client // nil means the attackers' client
-	header                            http.Header
-	json                              object
-	body                              []byte
-	want                              int
-}
-
-const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
+type (
+	object  = visitor.Object
+	request = visitor.Request
+)
 
 // call makes a request and decodes its JSON reply.
-func (w *world) call(ctx context.Context, r request) (object, error) {
-	status, header, text, err := w.send(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if r.want != 0 && status != r.want {
-		return nil, fmt.Errorf("%s %s: %d %s", r.method, r.path, status, text)
-	}
-	var out object
-	if strings.Contains(header.Get("Content-Type"), "json") {
-		if err := json.Unmarshal(text, &out); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
+func (w *world) call(ctx context.Context, r request) (object, error) { return w.visitor.Call(ctx, r) }
 
 func (w *world) send(ctx context.Context, r request) (status int, header http.Header, text []byte, err error) {
-	if r.json != nil {
-		if r.body, err = json.Marshal(r.json); err != nil {
-			return 0, nil, nil, err
-		}
-	}
-	target := r.path
-	if !strings.HasPrefix(target, "http") {
-		target = "http://" + w.addr + r.path
-	}
-	created, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	if r.header != nil {
-		created.Header = r.header.Clone()
-	}
-	created.Header.Set("User-Agent", browser)
-	if r.agent != "" {
-		created.Header.Set("User-Agent", r.agent)
-	}
-	if r.body != nil && created.Header.Get("Content-Type") == "" {
-		created.Header.Set("Content-Type", "application/json")
-	}
-	if r.bearer != "" {
-		created.Header.Set("Authorization", "Bearer "+r.bearer)
-	}
-	if r.from != "" {
-		created.Header.Set("X-Forwarded-For", r.from)
-	}
-	client := w.http
-	if r.client != nil {
-		client = r.client
-	}
-	reply, err := client.Do(created)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	defer func() { _ = reply.Body.Close() }()
-	text, err = io.ReadAll(reply.Body)
-	return reply.StatusCode, reply.Header, text, err
-}
-
-// stranger returns a public address derived from a number.
-func stranger(n uint32) string {
-	return net.IPv4(byte(11+n%80), byte(n>>8), byte(n>>16), byte(1+n>>24%254)).String()
+	reply, err := w.visitor.Send(ctx, r)
+	return reply.Status, reply.Header, reply.Body, err
 }
 
 // keys visits the installation's keys in Redis and counts them.
@@ -465,12 +359,6 @@ func (w *world) keys(ctx context.Context, visit func(key string) error) (count i
 		}
 	}
 	return count, all.Err()
-}
-
-func secret() string {
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	return base64.StdEncoding.EncodeToString(key)
 }
 
 // close ends the processes and removes the databases, topics and keys of the world.
