@@ -114,7 +114,7 @@ func (l *lookout) trace(campaign uuid.UUID) error {
 		Surface: "chat",
 	}
 	link := "http://" + l.node.addr + "/api/track?event=impression&campaign_id=" + campaign.String() + "&auction_id=" +
-		url.QueryEscape(t.ring.Sign(
+		url.QueryEscape(t.Ring.Sign(
 			token.PurposeImpression, signed,
 		))
 	reply, err := http.Get(link)
@@ -165,7 +165,7 @@ func (l *lookout) watch(ctx context.Context, n int) error {
 
 // ids returns n of the site's campaigns without counted events.
 func (t *site) ids(ctx context.Context, n int) ([]uuid.UUID, error) {
-	db, err := pgx.Connect(ctx, t.database)
+	db, err := pgx.Connect(ctx, t.Database)
 	if err != nil {
 		return nil, err
 	}
@@ -340,7 +340,7 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 
 // template returns the campaign from which the others were copied.
 func (t *site) template(ctx context.Context) (id string, err error) {
-	db, err := pgx.Connect(ctx, t.database)
+	db, err := pgx.Connect(ctx, t.Database)
 	if err != nil {
 		return "", err
 	}

@@ -2,40 +2,31 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os/exec"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/redis/go-redis/v9"
 
 	"adnet/internal/demo"
 	"adnet/internal/load/visitor"
 	"adnet/internal/testenv"
-	"adnet/internal/token"
 	"adnet/lab/process"
-	"adnet/lab/product"
+	base "adnet/lab/site"
 )
 
 // site is a separate installation of adnet: databases, topics, keys, and campaigns in PostgreSQL
 // and Redis.
 type site struct {
+	*base.Site
 	s         *session
 	campaigns int
-	prefix    string
-	env       []string
-	database  string // postgres URL
-	analytics string // clickhouse URL
-	ring      *token.Keyring
+	env       []string // of its processes
 
 	consumers *process.Process // nil while stopped
 
@@ -71,28 +62,17 @@ func (s *session) at(ctx context.Context, n int) (*site, error) {
 }
 
 func (s *session) newSite(ctx context.Context, n int) (*site, error) {
-	t := &site{s: s, campaigns: n, prefix: "bench-" + strings.ToLower(rand.Text()[:8])}
-	if err := t.databases(ctx); err != nil {
-		return nil, err
-	}
-	signing := product.Key()
-	keys, err := token.ParseKeys(signing)
+	own, err := base.Create(ctx, s.Servers, "bench")
+	s.cleanups = append(s.cleanups, own.Drop)
 	if err != nil {
 		return nil, err
 	}
-	if t.ring, err = token.NewKeyring(keys); err != nil {
-		return nil, err
-	}
-	t.env = []string{
-		"ADNET_POSTGRES_URL=" + t.database, "ADNET_POSTGRES_OWNER_URL=" + t.database,
-		"ADNET_CLICKHOUSE_URL=" + t.analytics, "ADNET_REDIS_ADDR=" + s.redis, "ADNET_REDIS_PREFIX=" + t.prefix,
-		"ADNET_KAFKA_BROKERS=" + s.kafka, "ADNET_KAFKA_TOPIC_PREFIX=" + t.prefix + ".", "ADNET_KAFKA_PARTITIONS=4",
-		"ADNET_TOKEN_KEYS=" + signing,
-		"ADNET_SESSION_KEYS=" + product.Key(),
+	t := &site{Site: own, s: s, campaigns: n}
+	t.env = append(own.Env,
 		"ADNET_ADMIN_EMAIL=admin@bench.example", "ADNET_ADMIN_PASSWORD=bench admin password",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_UNREVIEWED=everywhere", "ADNET_LOG_LEVEL=warn", "ADNET_RATE_PER_MINUTE=0",
 		"ADNET_RATE_WRITES=0", "ADNET_RATE_STATS=0", "ADNET_CAMPAIGNS=0", "ADNET_RTB_PER_SECOND=0",
-	}
+	)
 	if err := t.adnet(ctx, "migrate"); err != nil {
 		return nil, err
 	}
@@ -108,57 +88,6 @@ func (s *session) newSite(ctx context.Context, n int) (*site, error) {
 		return nil, err
 	}
 	return t, nil
-}
-
-// databases creates a database on each server, which are dropped at the end.
-func (t *site) databases(ctx context.Context) error {
-	name := strings.ReplaceAll(t.prefix, "-", "_")
-	admin, err := pgx.Connect(ctx, t.s.postgres)
-	if err != nil {
-		return err
-	}
-	defer admin.Close(ctx)
-	if _, err := admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
-		return err
-	}
-	options, err := clickhouse.ParseDSN(t.s.clickhouse)
-	if err != nil {
-		return err
-	}
-	events, err := clickhouse.Open(options)
-	if err != nil {
-		return err
-	}
-	if err := events.Exec(ctx, "CREATE DATABASE "+name+" ENGINE = Atomic"); err != nil {
-		return err
-	}
-	t.s.cleanups = append(t.s.cleanups, func() error {
-		// The session may have been interrupted. Its context is then cancelled, but the databases
-		// must still be dropped.
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-		defer cancel()
-		admin, err := pgx.Connect(ctx, t.s.postgres)
-		if err == nil {
-			_, err = admin.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
-			err = errors.Join(err, admin.Close(ctx))
-		}
-		gone := events.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC")
-		return errors.Join(err, t.forget(ctx), gone, events.Close())
-	})
-	if t.database, err = withPath(t.s.postgres, name); err != nil {
-		return err
-	}
-	t.analytics, err = withPath(t.s.clickhouse, name)
-	return err
-}
-
-func withPath(server, name string) (string, error) {
-	u, err := url.Parse(server)
-	if err != nil {
-		return "", err
-	}
-	u.Path = "/" + name
-	return u.String(), nil
 }
 
 // adnet runs a command of the binary to its end.
@@ -336,12 +265,12 @@ func (t *site) populate(ctx context.Context, n *node) error {
 // nodes cannot reserve from it.
 func (t *site) budgeted(ctx context.Context) error {
 	var have int64
-	err := t.eachKey(ctx, func(client *redis.Client, key string) error {
+	_, err := t.Keys(ctx, func(key string) error {
 		if !strings.HasSuffix(key, ":rooms") {
 			return nil
 		}
 		var err error
-		have, err = client.HLen(ctx, key).Result()
+		have, err = t.Cache.HLen(ctx, key).Result()
 		return err
 	})
 	if err == nil && int(have) < t.campaigns {
@@ -353,7 +282,7 @@ func (t *site) budgeted(ctx context.Context) error {
 
 // tidy makes PostgreSQL do its maintenance now instead of during the first rows.
 func (t *site) tidy(ctx context.Context) error {
-	db, err := pgx.Connect(ctx, t.database)
+	db, err := pgx.Connect(ctx, t.Database)
 	if err != nil {
 		return err
 	}
@@ -382,7 +311,7 @@ func (t *site) copies(ctx context.Context, template string) error {
 	if err != nil {
 		return err
 	}
-	db, err := pgx.Connect(ctx, t.database)
+	db, err := pgx.Connect(ctx, t.Database)
 	if err != nil {
 		return err
 	}
@@ -393,11 +322,11 @@ func (t *site) copies(ctx context.Context, template string) error {
 
 // jsonSize returns the size of the campaigns' JSON in Redis, in bytes.
 func (t *site) jsonSize(ctx context.Context) (sum int64, err error) {
-	err = t.eachKey(ctx, func(client *redis.Client, key string) error {
+	_, err = t.Keys(ctx, func(key string) error {
 		if !strings.HasSuffix(key, ":objects") {
 			return nil
 		}
-		all := client.HScan(ctx, key, 0, "", 1000).Iterator()
+		all := t.Cache.HScan(ctx, key, 0, "", 1000).Iterator()
 		for isValue := false; all.Next(ctx); isValue = !isValue {
 			if isValue {
 				sum += int64(len(all.Val()))
@@ -406,34 +335,4 @@ func (t *site) jsonSize(ctx context.Context) (sum int64, err error) {
 		return all.Err()
 	})
 	return sum, err
-}
-
-// eachKey visits the site's keys in Redis.
-func (t *site) eachKey(ctx context.Context, visit func(*redis.Client, string) error) error {
-	client := redis.NewClient(&redis.Options{Addr: t.s.redis, ReadTimeout: 30 * time.Second})
-	defer client.Close()
-	all := client.Scan(ctx, 0, t.prefix+":*", 1000).Iterator()
-	for all.Next(ctx) {
-		if err := visit(client, all.Val()); err != nil {
-			return err
-		}
-	}
-	return all.Err()
-}
-
-// forget removes the site's keys from Redis. A full run leaves a key for each confirmed ad. They
-// are removed by the page, because one call for each took more than half a minute.
-func (t *site) forget(ctx context.Context) error {
-	client := redis.NewClient(&redis.Options{Addr: t.s.redis, ReadTimeout: 30 * time.Second})
-	defer client.Close()
-	for cursor := uint64(0); ; {
-		keys, next, err := client.Scan(ctx, cursor, t.prefix+":*", 1000).Result()
-		if err == nil && len(keys) > 0 {
-			err = client.Unlink(ctx, keys...).Err()
-		}
-		if err != nil || next == 0 {
-			return err
-		}
-		cursor = next
-	}
 }

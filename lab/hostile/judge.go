@@ -45,8 +45,8 @@ func (s *suite) judge(ctx context.Context) error {
 
 // sum queries one number of the archive.
 func (s *suite) sum(ctx context.Context, query string, args ...any) (n int64, err error) {
-	name := strings.ReplaceAll(s.world.prefix, "-", "_")
-	err = s.world.events.QueryRow(ctx, strings.ReplaceAll(query, "EVENTS", name+".events"), args...).Scan(&n)
+	name := strings.ReplaceAll(s.world.Prefix, "-", "_")
+	err = s.world.Events.QueryRow(ctx, strings.ReplaceAll(query, "EVENTS", name+".events"), args...).Scan(&n)
 	return n, err
 }
 
@@ -227,8 +227,8 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 		s.breach("a new account has %d campaigns, at most %d", s.report.Campaigns, campaignBound)
 	}
 	kinds := map[string]int{}
-	keys, err := s.world.keys(ctx, func(key string) error {
-		kind, _, _ := strings.Cut(strings.TrimPrefix(key, s.world.prefix+":"), ":")
+	keys, err := s.world.Keys(ctx, func(key string) error {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(key, s.world.Prefix+":"), ":")
 		kinds[kind]++
 		return nil
 	})

@@ -294,16 +294,16 @@ func (s *suite) judgeNeeds(ctx context.Context) (err error) {
 // judgeMarks counts the refused conversations in Redis by key and hour.
 func (s *suite) judgeMarks(ctx context.Context) error {
 	w := s.world
-	_, err := w.keys(ctx, func(key string) error {
+	_, err := w.Keys(ctx, func(key string) error {
 		list, isCounts := strings.CutSuffix(key, ":keys")
-		if !isCounts || !strings.HasPrefix(key, w.prefix+":{refusals}:") {
+		if !isCounts || !strings.HasPrefix(key, w.Prefix+":{refusals}:") {
 			return nil
 		}
-		counts, err := w.cache.HGetAll(ctx, key).Result()
+		counts, err := w.Cache.HGetAll(ctx, key).Result()
 		if err != nil {
 			return err
 		}
-		stored, err := w.cache.LLen(ctx, list).Result()
+		stored, err := w.Cache.LLen(ctx, list).Result()
 		if err != nil {
 			return err
 		}

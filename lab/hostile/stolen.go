@@ -130,7 +130,7 @@ func (l *stolen) count(from string, status int, foreign bool) {
 
 // use shows one in ten ads from the address of its request. The others hold budget.
 func (l *stolen) use(ctx context.Context, w *world, from string, ad object) error {
-	auction, err := w.ring.Verify(token.PurposeReport.Only(), ad.Text("auction_id"), time.Now())
+	auction, err := w.Ring.Verify(token.PurposeReport.Only(), ad.Text("auction_id"), time.Now())
 	if err != nil {
 		return err
 	}

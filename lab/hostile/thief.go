@@ -377,7 +377,7 @@ func (t *thief) register(ctx context.Context, w *world) error {
 
 // domain returns a domain of an account's own.
 func (*thief) domain(w *world, account, campaign int) string {
-	return fmt.Sprintf("thief%d-%d-%s.example", account, campaign, strings.TrimPrefix(w.prefix, "hostile-"))
+	return fmt.Sprintf("thief%d-%d-%s.example", account, campaign, strings.TrimPrefix(w.Prefix, "hostile-"))
 }
 
 // thiefWords are the words of its campaigns: the payer's and its rivals', and those of requests

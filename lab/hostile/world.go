@@ -6,22 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"adnet/internal/load/visitor"
 	"adnet/internal/stripe/stripetest"
-	"adnet/internal/token"
 	"adnet/lab/product"
+	"adnet/lab/site"
 )
 
 // standingEvery is the interval in which votes and bounds of campaigns are computed.
@@ -35,16 +31,12 @@ type world struct {
 	s      *suite
 	dir    string
 	binary string
-	prefix string
 	env    []string
 	paySec string
-	ring   *token.Keyring
 
-	events driver.Conn
-	rows   *pgxpool.Pool
-	cache  *redis.Client
-	broker *kgo.Client
-	undo   []func(context.Context) error
+	*site.Site // nil before the servers are connected
+	rows       *pgxpool.Pool
+	broker     *kgo.Client
 
 	addr               string // of ingress
 	ingress, consumers *role
@@ -61,7 +53,7 @@ type world struct {
 type person struct{ id, developer, bearer, key string }
 
 func openWorld(ctx context.Context, s *suite) (*world, error) {
-	w := &world{s: s, prefix: "hostile-" + strings.ToLower(rand.Text()[:8]), paySec: "whsec_" + rand.Text()}
+	w := &world{s: s, paySec: "whsec_" + rand.Text()}
 	w.visitor = &visitor.Client{
 		Base: func() string { return "http://" + w.addr }, HTTP: visitor.NewHTTP(10 * time.Second),
 	}
@@ -91,66 +83,30 @@ func (w *world) build(ctx context.Context) (err error) {
 
 // connect creates a database on each server and opens the suite's connections.
 func (w *world) connect(ctx context.Context) error {
-	servers := map[string]string{}
-	for _, name := range []string{
-		"ADNET_TEST_POSTGRES", "ADNET_TEST_REDIS", "ADNET_TEST_KAFKA", "ADNET_TEST_CLICKHOUSE", "ADNET_POSTGRES_URL",
-	} {
-		if servers[name] = os.Getenv(name); servers[name] == "" {
-			return fmt.Errorf(`%s is not set: run "make hostile", which starts the servers`, name)
-		}
-	}
-	name := strings.ReplaceAll(w.prefix, "-", "_")
-	postgres, err := w.postgres(ctx, servers["ADNET_TEST_POSTGRES"], name)
+	servers, err := site.FromEnv("hostile")
 	if err != nil {
 		return err
 	}
-	options, err := clickhouse.ParseDSN(servers["ADNET_TEST_CLICKHOUSE"])
-	if err != nil {
+	if w.Site, err = site.Create(ctx, servers, "hostile"); err != nil {
 		return err
 	}
-	if w.events, err = clickhouse.Open(options); err != nil {
+	if w.rows, err = pgxpool.New(ctx, w.Database); err != nil {
 		return err
 	}
-	if err := w.events.Exec(ctx, "CREATE DATABASE "+name+" ENGINE = Atomic"); err != nil {
+	if w.broker, err = kgo.NewClient(kgo.SeedBrokers(servers.Kafka)); err != nil {
 		return err
 	}
-	w.undo = append(w.undo, func(ctx context.Context) error {
-		return errors.Join(w.events.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"), w.events.Close())
-	})
-	analytics := strings.Replace(servers["ADNET_TEST_CLICKHOUSE"], "/"+options.Auth.Database, "/"+name, 1)
-	w.cache = redis.NewClient(&redis.Options{Addr: servers["ADNET_TEST_REDIS"]})
-	w.undo = append(w.undo, func(ctx context.Context) error {
-		_, err := w.keys(ctx, func(key string) error { return w.cache.Unlink(ctx, key).Err() })
-		return errors.Join(err, w.cache.Close())
-	})
-	if w.broker, err = kgo.NewClient(kgo.SeedBrokers(servers["ADNET_TEST_KAFKA"])); err != nil {
-		return err
-	}
-	w.undo = append(w.undo, func(context.Context) error {
-		w.broker.Close()
-		return nil
-	})
 	// A separate role, because verify also checks that the processes cannot change the ledger.
-	application, err := url.Parse(os.Getenv("ADNET_POSTGRES_URL"))
+	application := os.Getenv("ADNET_POSTGRES_URL")
+	if application == "" {
+		return errors.New(`ADNET_POSTGRES_URL is not set: run "make hostile", which starts the servers`)
+	}
+	application, err = site.At(application, w.Name)
 	if err != nil {
 		return err
 	}
-	application.Path = "/" + name
-	signing := product.Key()
-	keys, err := token.ParseKeys(signing)
-	if err != nil {
-		return err
-	}
-	if w.ring, err = token.NewKeyring(keys); err != nil {
-		return err
-	}
-	w.env = append(os.Environ(),
-		"ADNET_POSTGRES_OWNER_URL="+postgres, "ADNET_POSTGRES_URL="+application.String(),
-		"ADNET_CLICKHOUSE_URL="+analytics,
-		"ADNET_REDIS_ADDR="+servers["ADNET_TEST_REDIS"], "ADNET_REDIS_PREFIX="+w.prefix,
-		"ADNET_KAFKA_BROKERS="+servers["ADNET_TEST_KAFKA"], "ADNET_KAFKA_TOPIC_PREFIX="+w.prefix+".",
-		"ADNET_KAFKA_PARTITIONS=4",
-		"ADNET_TOKEN_KEYS="+signing, "ADNET_SESSION_KEYS="+product.Key(),
+	w.env = append(append(os.Environ(), w.Env...),
+		"ADNET_POSTGRES_URL="+application,
 		"ADNET_ADMIN_EMAIL=admin@hostile.example", "ADNET_ADMIN_PASSWORD=administrator of the hostile suite",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_STRIPE_WEBHOOK_SECRET="+w.paySec,
 		"ADNET_LOG_LEVEL=warn",
@@ -170,32 +126,6 @@ func (w *world) connect(ctx context.Context) error {
 		"ADNET_REPORTS_PAUSE=on",
 	)
 	return nil
-}
-
-func (w *world) postgres(ctx context.Context, server, name string) (database string, err error) {
-	admin, err := pgxpool.New(ctx, server)
-	if err != nil {
-		return "", err
-	}
-	if _, err := admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
-		return "", err
-	}
-	w.undo = append(w.undo, func(ctx context.Context) error {
-		defer admin.Close()
-		_, err := admin.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
-		return err
-	})
-	owner, err := url.Parse(server)
-	if err != nil {
-		return "", err
-	}
-	owner.Path = "/" + name
-	w.rows, err = pgxpool.New(ctx, owner.String())
-	w.undo = append(w.undo, func(context.Context) error {
-		w.rows.Close()
-		return nil
-	})
-	return owner.String(), err
 }
 
 // start migrates and starts both processes.
@@ -347,20 +277,6 @@ func (w *world) send(ctx context.Context, r request) (status int, header http.He
 	return reply.Status, reply.Header, reply.Body, err
 }
 
-// keys visits the installation's keys in Redis and counts them.
-func (w *world) keys(ctx context.Context, visit func(key string) error) (count int64, err error) {
-	all := w.cache.Scan(ctx, 0, w.prefix+":*", 1000).Iterator()
-	for all.Next(ctx) {
-		count++
-		if visit != nil {
-			if err := visit(all.Val()); err != nil {
-				return count, err
-			}
-		}
-	}
-	return count, all.Err()
-}
-
 // close ends the processes and removes the databases, topics and keys of the world.
 func (w *world) close() (failed error) {
 	for _, p := range []*role{w.ingress, w.consumers} {
@@ -368,12 +284,14 @@ func (w *world) close() (failed error) {
 			p.Stop()
 		}
 	}
-	// The run may have been interrupted. Its context is then cancelled, but the databases must
-	// still be dropped.
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for i := len(w.undo) - 1; i >= 0; i-- {
-		failed = errors.Join(failed, w.undo[i](ctx))
+	if w.rows != nil {
+		w.rows.Close()
+	}
+	if w.broker != nil {
+		w.broker.Close()
+	}
+	if w.Site != nil {
+		failed = w.Drop()
 	}
 	if w.dir != "" && len(w.s.report.Breaches) == 0 {
 		failed = errors.Join(failed, os.RemoveAll(w.dir))
