@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -134,11 +135,7 @@ func (t *site) ingress(ctx context.Context, env ...string) (*node, error) {
 }
 
 func (t *site) launch(env ...string) (*node, error) {
-	addr, err := testenv.FreeAddr()
-	if err != nil {
-		return nil, err
-	}
-	admin, err := testenv.FreeAddr()
+	addr, admin, listeners, err := process.Listeners()
 	if err != nil {
 		return nil, err
 	}
@@ -146,12 +143,7 @@ func (t *site) launch(env ...string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := append(
-		append(
-			t.env[:len(t.env):len(t.env)], "ADNET_HTTP_ADDR="+addr, "ADNET_ADMIN_ADDR="+admin,
-			"ADNET_SPOOL_DIR="+spool+".d",
-		), env...,
-	)
+	all := slices.Concat(t.env, listeners, []string{"ADNET_SPOOL_DIR=" + spool + ".d"}, env)
 	p, err := t.s.start("ingress", all, t.s.binary, "ingress")
 	if err != nil {
 		return nil, err

@@ -14,7 +14,6 @@ import (
 	"adnet/internal/load/visitor"
 	"adnet/internal/money"
 	"adnet/internal/subject"
-	"adnet/internal/testenv"
 	"adnet/lab/process"
 	"adnet/lab/product"
 )
@@ -81,11 +80,7 @@ func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world
 }
 
 func (in *installation) start(w *served) error {
-	addr, err := testenv.FreeAddr()
-	if err != nil {
-		return err
-	}
-	admin, err := testenv.FreeAddr()
+	addr, admin, env, err := process.Listeners()
 	if err != nil {
 		return err
 	}
@@ -93,10 +88,9 @@ func (in *installation) start(w *served) error {
 	w.base = "http://" + addr
 	w.process, err = process.Start(process.Program{
 		Name: "adnet standalone", Path: in.binary, Log: filepath.Join(in.dir, fmt.Sprintf("%d.log", in.started)),
+		Env: append(os.Environ(), env...),
 		Args: []string{
-			"standalone", "--demo=off", "--log-level=warn", "--http-addr", addr, "--admin-addr", admin, "--admin-email",
-			ownerEmail,
-			"--admin-password", ownerPassword, "--rate-per-minute=0",
+			"standalone", "--demo=off", "--log-level=warn", "--admin-email", ownerEmail, "--admin-password", ownerPassword, "--rate-per-minute=0",
 		},
 	})
 	if err != nil {
