@@ -27,7 +27,7 @@ run: ## Run everything in one process, in memory, with a demo.
 stack: ## Start PostgreSQL, Redis, Kafka and ClickHouse on loopback: containers, or programs that are installed.
 	@$(STACK) up
 
-stack-env: ## Print the addresses of the stack as export lines: eval "$$(make -s stack-env)".
+stack-env: ## Print the addresses of the stack as export lines for a shell (with make -s).
 	@$(STACK) env
 
 serve: ## Migrate, then run one ingress and one consumers process against the stack.

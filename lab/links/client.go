@@ -1,41 +1,24 @@
 package links
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"net"
+	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
 )
 
 // Command sends one command to a Redis in plain text and returns an error reply as an error.
 func Command(ctx context.Context, addr string, words ...string) error {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return err
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	args := make([]any, len(words))
+	for i, word := range words {
+		args[i] = word
 	}
-	defer func() { _ = conn.Close() }()
-	text := fmt.Sprintf("*%d\r\n", len(words))
-	for _, word := range words {
-		text += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
-	}
-	if _, err := conn.Write([]byte(text)); err != nil {
-		return err
-	}
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		return err
-	}
-	if strings.HasPrefix(line, "-") {
-		return fmt.Errorf("redis: %s", strings.TrimSpace(line))
-	}
-	return nil
+	return errors.Join(client.Do(ctx, args...).Err(), client.Close())
 }
 
 // Postgres runs statements on its own connection, each in its own transaction.

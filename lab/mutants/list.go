@@ -191,12 +191,6 @@ var mutants = []mutant{
 		tests: []string{"./auction"}, run: "BoundCampaigns",
 	},
 	{
-		name: "train-ignored", protects: "impressions that nobody clicks are evidence against an ad",
-		file: "auction/train/choose.go",
-		old:  "min(mostEvidence, trust*e)", new: "min(mostEvidence, trust*max(0, e))",
-		tests: []string{"./auction/train"}, run: "NobodyClicks",
-	},
-	{
 		name: "clicks-of-the-network", protects: "rings below every minimum are found by the network's rate",
 		file: "internal/traffic/compare.go",
 		old:  "s.Over() && (many || manyAlone):", new: "s.Over() && many && manyAlone:",
@@ -793,19 +787,6 @@ var mutants = []mutant{
 		old:   "SET refunded = s.refunded + r.amount\nFROM (SELECT q.day, c.advertiser_id",
 		new:   "SET refunded = s.refunded\nFROM (SELECT q.day, c.advertiser_id",
 		tests: []string{"./internal/postgres"}, run: "Ledger.*/Release/ClawedBack", servers: []string{postgres},
-	},
-	{
-		name: "text-skeleton", protects: "look-alike letters hide no instruction to a model",
-		file: "internal/adtext/adtext.go",
-		old:  "bare(strings.ToLower(confusable.Skeleton(s)))", new: "bare(strings.ToLower(s))",
-		tests: []string{"./internal/adtext"}, run: "Disguises",
-	},
-	{
-		name: "stale-write", protects: "a change for another version of a campaign changes nothing",
-		file: "internal/campaign/precondition.go",
-		old:  "if !slices.Contains(only, c.ConfigVersion) {", new: "if false && slices.Contains(only, 0) {",
-		tests: []string{"./internal/memory", "./ingress/manage"},
-		run:   "TestStore|TestWritesHoldForTheVersionThatWasRead",
 	},
 	{
 		name: "session-raw", nightly: true, protects: "what stands for a session is a keyed hash",
