@@ -607,22 +607,10 @@ var mutants = []mutant{
 		tests: []string{"./ingress/httpapi"},
 	},
 	{
-		name: "bot-agent", protects: "a robot's beacon is invalid traffic",
-		file: "ingress/track/traffic.go",
-		old:  "kind == agents.Robot || kind", new: "kind",
-		tests: []string{"./ingress/track"}, run: "TestWhoSends",
-	},
-	{
 		name: "click-rate", protects: "the clicks of a reader, an address and a network are limited over all nodes",
 		file: "internal/redis/click.lua",
 		old:  "then return 0 end", new: "then return 1 end",
 		tests: []string{"./internal/redis"}, run: "TestClickRates",
-	},
-	{
-		name: "early-few", protects: "few events of an auction wait",
-		file: "internal/ledger/screen.go",
-		old:  "len(c.waiting) >= MaxEarly && !r.stored", new: "false",
-		tests: []string{"./internal/ledger"},
 	},
 	{
 		name: "acts-wait", protects: "acts of an open case wait before they are charged",
