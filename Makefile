@@ -4,13 +4,15 @@ SHELL := /bin/bash
 
 GO ?= go
 BIN := .adnet/bin/adnet
-LOCAL := $(GO) run ./deploy/local
+STACK := $(GO) run ./lab/stack
+# The packages of both modules: the product and its laboratory (go.work).
+ALL := ./... ./lab/...
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 export GOFLAGS := $(shell . deploy/flags.sh && echo "$$GOFLAGS")
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack serve stack-down check test test-short race fuzz mutants fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability agents generate console screenshots paint
+.PHONY: help run build stack stack-env serve stack-down check test test-short race fuzz mutants mutants-general fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability agents generate console screenshots paint
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -22,14 +24,17 @@ run: ## Run everything in one process, in memory, with a demo.
 	@$(MAKE) -s build
 	@exec $(BIN) standalone
 
-stack: ## Install what is missing and start PostgreSQL, Redis, Kafka and ClickHouse on loopback.
-	@$(LOCAL) up
+stack: ## Start PostgreSQL, Redis, Kafka and ClickHouse on loopback: containers, or programs that are installed.
+	@$(STACK) up
+
+stack-env: ## Print the addresses of the stack as export lines for a shell (with make -s).
+	@$(STACK) env
 
 serve: ## Migrate, then run one ingress and one consumers process against the stack.
-	@exec $(LOCAL) serve
+	@exec $(STACK) serve
 
 stack-down: ## Stop what `make stack` started.
-	@$(LOCAL) down
+	@$(STACK) down
 
 check: ## Check formatting, vet, lint, import rules and generated code.
 	@deploy/check.sh $(STATICCHECK)
@@ -38,16 +43,19 @@ test: ## Run all tests on the real stack, which is installed and started for the
 	@deploy/test.sh
 
 test-short: ## Run the unit tests, which need no servers.
-	@$(GO) test ./...
+	@$(GO) test $(ALL)
 
 race: ## Run the unit tests under the race detector.
-	@$(GO) test -race ./...
+	@$(GO) test -race $(ALL)
 
 fuzz: ## Run each fuzz target for FUZZTIME, exposed ones for FUZZLONG; FUZZ="A B" selects some.
 	@FUZZTIME=$(FUZZTIME) FUZZLONG=$(FUZZLONG) FUZZ="$(FUZZ)" lab/fuzz/fuzz.sh
 
 mutants: ## Remove each protection in turn; a test must fail. MUTANTS="mac fence" selects some, MUTANTS=all all.
 	@deploy/test.sh --run go run ./lab/mutants $(MUTANTS)
+
+mutants-general: ## Change operators and bounds of four packages with gremlins; most must be noticed (hours). PACKAGES="internal/owed" selects.
+	@PACKAGES="$(PACKAGES)" lab/mutants/general.sh
 
 fault: ## Inject faults into a real stack, then check the counts (15 minutes; SHORT=1: 3). FAULT_SEED=n ONLY=kind,kind BREAK=spool|double.
 	@$(GO) run ./lab/fault $(if $(SHORT),--short) $(if $(ONLY),--only $(ONLY)) $(if $(BREAK),--break $(BREAK))
@@ -70,8 +78,9 @@ clients: ## Generate clients from openapi.json with two generators, type-check a
 sdks: ## Test the SDKs (npm, Python): shared cases, packages, examples, the code of docs/integrating.md.
 	@deploy/sdks.sh
 
-nightly: ## Run what is too long for CI: all mutants, the full hostile suite with its breaks, the full fault suite.
+nightly: ## Run what is too long for CI: all mutants, those of gremlins, the full hostile suite with its breaks, the full fault suite.
 	@$(MAKE) mutants MUTANTS=all
+	@$(MAKE) mutants-general
 	@$(MAKE) hostile
 	@$(MAKE) hostile-breaks
 	@$(MAKE) fault
@@ -93,7 +102,7 @@ agents: ## Measure the detection of robots on public corpora (npm, PyPI); fails 
 	@$(GO) run ./lab/agents $(if $(SHOW),--show)
 
 generate: ## Regenerate the generated code.
-	@$(GO) generate ./...
+	@$(GO) generate $(ALL)
 
 console: ## Build the console pages into ingress/console/dist (needs Node).
 	@deploy/web.sh

@@ -101,15 +101,10 @@ var layers = map[string][]string{
 
 	"internal/storetest": append([]string{"internal/testenv"}, domain...),
 	"internal/testenv":   {},
-	"internal/linktest": append(
-		[]string{
-			"analytics", "internal/operate", "internal/backends", "internal/cli", "internal/testenv", "internal/obs",
-			"schemas",
-		}, outside...,
-	),
-	"internal/cputime": {},
-	"internal/demo":    append([]string{"internal/obs"}, domain...),
-	"internal/load":    append([]string{"internal/demo", "internal/obs"}, domain...),
+	"internal/linktest":  {},
+	"internal/cputime":   {},
+	"internal/demo":      append([]string{"internal/obs"}, domain...),
+	"internal/load":      append([]string{"internal/demo", "internal/obs"}, domain...),
 
 	"ingress/httpapi":     ingress("ingress/httpapi"),
 	"ingress/idempotency": ingress("ingress/httpapi"),
@@ -157,10 +152,9 @@ var layers = map[string][]string{
 
 	"web": {}, // the program that bundles the console and adnet.js
 
-	"cmd":    {"*"},
-	"deploy": {"*"},
-	"lab":    {"*"},
-	"":       {"*"},
+	"cmd": {"*"},
+	"lab": {"*"},
+	"":    {"*"},
 }
 
 var domain = []string{
@@ -199,16 +193,14 @@ var forTests = []string{
 
 // libraries lists the only packages that may import a library: an adapter owns its technology.
 var libraries = map[string][]string{
-	"github.com/gin-gonic/gin":       {"ingress", "cmd", "lab/bench"},       // there as the baseline
-	"github.com/valyala/fasthttp":    {"ingress/httpapi/wire", "lab/bench"}, // there as the load
-	"github.com/pires/go-proxyproto": {"ingress/httpapi"},
-	"github.com/twmb/franz-go":       {"internal/kafka", "deploy", "lab", "internal/testenv", "internal/linktest"},
-	"github.com/jackc/pgx": {
-		"internal/postgres", "deploy", "lab", "internal/testenv", "internal/linktest",
-	},
-	"github.com/redis/go-redis":           {"internal/redis", "deploy", "lab", "internal/testenv"},
+	"github.com/gin-gonic/gin":            {"ingress", "cmd", "lab/bench"},       // there as the baseline
+	"github.com/valyala/fasthttp":         {"ingress/httpapi/wire", "lab/bench"}, // there as the load
+	"github.com/pires/go-proxyproto":      {"ingress/httpapi"},
+	"github.com/twmb/franz-go":            {"internal/kafka", "lab", "internal/testenv"},
+	"github.com/jackc/pgx":                {"internal/postgres", "lab", "internal/testenv"},
+	"github.com/redis/go-redis":           {"internal/redis", "lab", "internal/testenv"},
 	"github.com/alicebob/miniredis":       {"internal/redis"},
-	"github.com/ClickHouse/clickhouse-go": {"analytics/clickhouse", "deploy", "lab", "internal/testenv"},
+	"github.com/ClickHouse/clickhouse-go": {"analytics/clickhouse", "lab", "internal/testenv"},
 	"github.com/golang-jwt/jwt":           {"internal/token"},
 	"github.com/stripe/stripe-go":         {"internal/stripe"},
 	"go.mau.fi/util":                      {"internal/adtext"},
@@ -216,9 +208,9 @@ var libraries = map[string][]string{
 	"golang.org/x/net/idna":               {"internal/adtext"},
 	"golang.org/x/net/publicsuffix":       {"internal/adtext"},
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
-	"github.com/alecthomas/kong":          {"cmd", "deploy", "lab"},
+	"github.com/alecthomas/kong":          {"cmd", "lab"},
 	"github.com/evanw/esbuild":            {"web/build", "lab/browser"},
-	"github.com/andybalholm/brotli":       {"web/build", "ingress/console", "ingress/snippet"}, // in ingress in tests
+	"github.com/andybalholm/brotli":       {"ingress/httpapi", "ingress/console", "ingress/snippet"}, // the latter in tests
 	"github.com/chromedp/chromedp":        {"lab/browser"},
 	"github.com/wneessen/go-mail":         {"internal/mail"},
 	"github.com/prometheus/client_golang": {

@@ -6,10 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/compose-spec/compose-go/v2/cli"
-	"github.com/compose-spec/compose-go/v2/types"
-	"github.com/stretchr/testify/require"
 )
 
 // TestComposePassesEverySetting compares docker-compose.yml with the list of settings. A variable
@@ -52,32 +48,5 @@ func TestComposePassesEverySetting(t *testing.T) {
 	}
 	if found < 100 {
 		t.Fatalf("only %d settings were found", found)
-	}
-}
-
-// TestComposeIsValid reads docker-compose.yml as Docker Compose does, with a value for each variable
-// that it requires, and without one of them.
-func TestComposeIsValid(t *testing.T) {
-	text, err := os.ReadFile("docker-compose.yml")
-	require.NoError(t, err)
-	var env []string
-	for _, required := range regexp.MustCompile(`\$\{(ADNET_[A-Z0-9_]+):\?`).FindAllStringSubmatch(string(text), -1) {
-		if setting := required[1] + "=x"; !slices.Contains(env, setting) {
-			env = append(env, setting)
-		}
-	}
-	require.NotEmpty(t, env)
-	load := func(env []string) (*types.Project, error) {
-		options, err := cli.NewProjectOptions([]string{"docker-compose.yml"}, cli.WithName("adnet"), cli.WithEnv(env))
-		require.NoError(t, err)
-		return options.LoadProject(t.Context())
-	}
-	project, err := load(env)
-	require.NoError(t, err)
-	require.Contains(t, project.ServiceNames(), "ingress-1")
-	require.Contains(t, project.ServiceNames(), "consumers-1")
-	for i := range env {
-		_, err := load(slices.Delete(slices.Clone(env), i, i+1))
-		require.Error(t, err, "without %s", env[i])
 	}
 }

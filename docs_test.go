@@ -201,8 +201,7 @@ func metrics(t *testing.T) map[string]bool {
 	rest := regexp.MustCompile(`"([a-z][a-z0-9_]*[a-z0-9])"|"(_[a-z0-9_]+)"`)
 	prefixes, rests, known := map[string][]string{}, map[string][]string{}, map[string]bool{}
 	for name, text := range texts(t, ".go") {
-		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "lab/") ||
-			strings.HasPrefix(name, "deploy/") {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "lab/") {
 			continue
 		}
 		folder := path.Dir(name)

@@ -21,7 +21,7 @@ type component struct {
 	panics []string // where it calls MustRegister
 }
 
-// shapes reads the components of the product, without tests and the tools of lab and deploy.
+// shapes reads the components of the product, without tests and the laboratory.
 func shapes(t *testing.T) map[string]*component {
 	t.Helper()
 	found := map[string]*component{}
@@ -30,7 +30,7 @@ func shapes(t *testing.T) map[string]*component {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (path == "lab" || path == "deploy" || strings.HasPrefix(entry.Name(), ".") && path != ".") {
+		if entry.IsDir() && (path == "lab" || strings.HasPrefix(entry.Name(), ".") && path != ".") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

@@ -27,7 +27,7 @@ import (
 // this process generates the load, and all of them share the cores. Each benchmark has a bare gin
 // handler beside it that receives and sends the same bytes.
 //
-//	eval "$(go run ./deploy/local env)"
+//	eval "$(make -s stack-env)"
 //	go test ./cmd -run '^$' -bench . -benchtime 20000x -count 5
 
 const benchConnections = 256 // enough that beacons waiting for Kafka do not leave the cores idle

@@ -51,7 +51,7 @@ func TestTour(t *testing.T) {
 	_, base, _ := standalone(t)
 	dir := t.TempDir()
 	out := walk(t, "docs/tour.md", base, dir)
-	page, err := os.ReadFile(filepath.Join(dir, "ad.html")) // lab/browser opens it
+	page, err := os.ReadFile(filepath.Join(dir, "ad.html")) // the browser tests open it
 	require.NoError(t, err)
 	require.Contains(t, string(page), `publisher-key="pk_live_`)
 	for _, want := range []string{

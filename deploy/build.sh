@@ -6,7 +6,8 @@ cd "$(dirname "$0")/.."
 . deploy/flags.sh
 out=$1
 go=${GO:-go}
-export CGO_ENABLED=0
+# With go.mod alone: the binary has the versions that the product requires.
+export CGO_ENABLED=0 GOWORK=off
 flags=(-trimpath)
 
 command -v "$go" >/dev/null || { echo "there is no '$go' command: install Go $(sed -n 's/^go //p' go.mod) or newer (https://go.dev/dl)" >&2; exit 1; }

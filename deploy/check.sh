@@ -15,11 +15,16 @@ unformatted=$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l)
 ok
 
 step vet
-go vet ./...
+go vet "${all[@]}"
+ok
+
+step "product alone"
+# As the image is built: without the laboratory and its modules.
+GOWORK=off go vet ./...
 ok
 
 step staticcheck
-go run "$staticcheck" ./...
+go run "$staticcheck" "${all[@]}"
 ok
 
 step lint
@@ -37,12 +42,14 @@ go test -count=1 -run 'TestGate|TestPlainCrises' ./auction/suitability >/dev/nul
 ok
 
 step modules
-go mod tidy -diff || { echo "run go mod tidy"; exit 1; }
+for module in . lab; do
+  (cd "$module" && go mod tidy -diff) || { echo "run go mod tidy in $module"; exit 1; }
+done
 ok
 
 step generated
 before=$(state)
-go generate ./...
+go generate "${all[@]}"
 [ "$before" = "$(state)" ] || { echo "generated code is not current: commit what make generate changed"; git status --short; exit 1; }
 ok
 

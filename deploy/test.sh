@@ -13,6 +13,6 @@ if [ "${1:-}" = --run ]; then # another command on the same stack
 else
   deploy/chromium.sh
   deploy/web.sh --packages
-  set -- go test -count=1 -timeout 20m "$@" ./...
+  set -- go test -count=1 -timeout 20m "$@" "${all[@]}"
 fi
-go run ./deploy/local exec --down --ports=free -- "$@"
+go run ./lab/stack exec --down --ports=free -- "$@"

@@ -1,6 +1,6 @@
 package ranker
 
-// calibration was fitted by `go run ./lab/relevance --fit`; see [Table.Calibration].
+// calibration was fitted by the program of `make relevance` with --fit; see [Table.Calibration].
 var calibration = [Knots]int16{
 	-1519, -1411, -1407, -1403, -1127, -624, -620, -616, -562, -532, -435, -355, -264, -146, -84, -77,
 	8, 12, 113, 117, 210, 275, 279, 317, 321, 325, 329, 448, 452, 568, 625, 707,

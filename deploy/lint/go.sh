@@ -18,8 +18,8 @@ ungrouped=$(go run "$gci" list -s standard -s default -s 'prefix(adnet)' --skip-
   echo "$ungrouped"
   exit 1
 }
-go run "$errcheck" -ignoretests -ignoregenerated -exclude deploy/lint/errcheck.txt ./...
-go run "$revive" -config deploy/lint/revive.toml -set_exit_status ./...
+go run "$errcheck" -ignoretests -ignoregenerated -exclude deploy/lint/errcheck.txt "${all[@]}"
+go run "$revive" -config deploy/lint/revive.toml -set_exit_status "${all[@]}"
 # Files with words of other languages, or with misspellings as input, are skipped.
 git ls-files '*.go' '*.md' '*.sh' '*.ts' '*.tsx' '*.yml' |
   grep -vE '^(auction/(suitability|words)|lab/suitability|internal/(adtext|demo|campaign)|web/console/i18n)/' |

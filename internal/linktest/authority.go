@@ -1,5 +1,4 @@
-// Package linktest provides a certificate authority for tests, and real servers with listeners that
-// use it. Its own tests check every link of adnet against those servers.
+// Package linktest provides a certificate authority for tests.
 package linktest
 
 import (

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"adnet/internal/load/visitor"
 )
 
 const (
@@ -156,33 +157,10 @@ func (c *client) once(ctx context.Context, in call, out any) (wait time.Duration
 }
 
 func (c *client) request(ctx context.Context, in call) (*http.Request, error) {
-	target := in.path
-	if target != "" && target[0] == '/' {
-		target = c.base + target
+	r := visitor.Request{
+		Method: in.method, Path: in.path, Bearer: in.bearer, Agent: userAgent, Header: in.header, JSON: in.body,
 	}
-	var body io.Reader
-	if in.body != nil {
-		raw, err := json.Marshal(in.body)
-		if err != nil {
-			return nil, err
-		}
-		body = bytes.NewReader(raw)
-	}
-	request, err := http.NewRequestWithContext(ctx, in.method, target, body)
-	if err != nil {
-		return nil, err
-	}
-	if in.header != nil {
-		request.Header = in.header.Clone()
-	}
-	request.Header.Set("User-Agent", userAgent)
-	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if in.bearer != "" {
-		request.Header.Set("Authorization", "Bearer "+in.bearer)
-	}
-	return request, nil
+	return r.New(ctx, c.base)
 }
 
 // retryAfter returns the seconds of the header, or a second without one. 0: no retry.

@@ -26,7 +26,7 @@ func Shared(t testing.TB, name string) string {
 	return ""
 }
 
-// root returns the folder of go.mod: tests run in the folder of their package, somewhere below.
+// root returns the folder of go.work: tests run in the folder of their package, somewhere below.
 func root(t testing.TB) string {
 	t.Helper()
 	at, err := os.Getwd()
@@ -34,11 +34,11 @@ func root(t testing.TB) string {
 		t.Fatalf("working directory: %v", err)
 	}
 	for dir := at; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
 			return dir
 		}
 		if dir == filepath.Dir(dir) {
-			t.Fatalf("no go.mod above %s", at)
+			t.Fatalf("no go.work above %s", at)
 		}
 	}
 }

@@ -12,7 +12,7 @@ func TestSharedIsBesideTheRepository(t *testing.T) {
 	repository := filepath.Join(t.TempDir(), "adnet")
 	deep := filepath.Join(repository, "ingress", "rtb")
 	require.NoError(t, os.MkdirAll(deep, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(repository, "go.mod"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(repository, "go.work"), nil, 0o600))
 	t.Chdir(deep)
 
 	t.Setenv("ADNET_SHARED", "")

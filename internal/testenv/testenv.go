@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// Names of the variables that point tests at real servers. `go run ./deploy/local env` prints all
+// Names of the variables that point tests at real servers. `make -s stack-env` prints all
 // four.
 const (
 	// EnvPostgres is a postgres:// URL of a role that may create databases.
@@ -76,7 +76,7 @@ func lookup(t testing.TB, name string) string {
 	if value != "" {
 		return value
 	}
-	const how = "%s is not set: run `make stack`, then `eval \"$(go run ./deploy/local env)\"`"
+	const how = "%s is not set: run `make stack`, then `eval \"$(make -s stack-env)\"`"
 	if os.Getenv("CI") == "true" {
 		t.Fatalf(how+" (CI=true: real services may not be skipped)", name)
 	}

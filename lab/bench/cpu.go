@@ -132,7 +132,7 @@ func (s *session) findServers() {
 	s.servers = map[int]string{}
 	ports := map[string]string{}
 	for name, addr := range map[string]string{
-		"kafka": s.kafka, "redis": s.redis, "postgres": hostOf(s.postgres), "clickhouse": hostOf(s.clickhouse),
+		"kafka": s.Kafka, "redis": s.Redis, "postgres": hostOf(s.Postgres), "clickhouse": hostOf(s.ClickHouse),
 	} {
 		if _, port, err := net.SplitHostPort(addr); err == nil {
 			ports[port] = name

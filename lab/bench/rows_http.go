@@ -117,7 +117,7 @@ func (t *site) batches(addr string) traffic {
 			}
 			a := signed
 			a.AuctionID = uuid.Must(uuid.NewV7())
-			body = t.ring.AppendSign(append(body, head...), token.PurposeImpression, a)
+			body = t.Ring.AppendSign(append(body, head...), token.PurposeImpression, a)
 			body = append(body, `"}`...)
 		}
 		r.SetBodyRaw(append(body, `]}`...))
@@ -132,7 +132,7 @@ func (t *site) batches(addr string) traffic {
 
 // beacons returns impressions of new auctions, each with its own token.
 func (t *site) beacons(addr string) traffic {
-	ring := t.ring
+	ring := t.Ring
 	signed := t.sample()
 	return traffic{addr: addr, conns: ofBrowsers, next: func(_ uint64, r *fasthttp.Request) {
 		a := signed

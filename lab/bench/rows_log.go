@@ -65,14 +65,14 @@ func (s *session) pipeline(ctx context.Context) (*pipeline, error) {
 		return nil, err
 	}
 	p.settle, p.archive = defaults.Settle, defaults.Archive
-	p.kafka = kafka.Config{Brokers: []string{s.kafka}, TopicPrefix: t.prefix + "."}
-	if p.store, err = postgres.Open(ctx, postgres.Config{URL: t.database, MaxConns: 8}); err != nil {
+	p.kafka = kafka.Config{Brokers: []string{s.Kafka}, TopicPrefix: t.Prefix + "."}
+	if p.store, err = postgres.Open(ctx, postgres.Config{URL: t.Database, MaxConns: 8}); err != nil {
 		return nil, err
 	}
-	if p.events, err = clickhouse.Open(ctx, clickhouse.Config{URL: t.analytics}); err != nil {
+	if p.events, err = clickhouse.Open(ctx, clickhouse.Config{URL: t.Analytics}); err != nil {
 		return nil, err
 	}
-	db, err := pgx.Connect(ctx, t.database)
+	db, err := pgx.Connect(ctx, t.Database)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (p *pipeline) views() func(i int) (key, value []byte, err error) {
 func (p *pipeline) event(i int, auction uuid.UUID) *event.Event {
 	id := uuid.Must(uuid.NewV7())
 	campaign := p.campaigns[i%len(p.campaigns)]
-	owner, publisher := uuid.MustParse(p.site.owner.id), uuid.MustParse(p.site.publisher.id)
+	owner, publisher := uuid.MustParse(p.site.owner.ID), uuid.MustParse(p.site.publisher.ID)
 	return &event.Event{
 		EventId: id[:], Type: event.Type_IMPRESSION, Proof: event.Proof_SIGNED, ReceivedAtUs: time.Now().UnixMicro(),
 		AuctionId:  auction[:],
@@ -132,7 +132,7 @@ func (p *pipeline) event(i int, auction uuid.UUID) *event.Event {
 
 // record signs an event and encodes it as a record.
 func (p *pipeline) record(e *event.Event) (key, value []byte, err error) {
-	settletest.Sign(p.site.ring, e)
+	settletest.Sign(p.site.Ring, e)
 	value, err = proto.Marshal(e)
 	return e.AuctionId, value, err
 }
@@ -180,7 +180,7 @@ func (p *pipeline) client(more ...kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(
 		append(
 			[]kgo.Opt{
-				kgo.SeedBrokers(p.s.kafka), kgo.ProducerLinger(2 * time.Millisecond),
+				kgo.SeedBrokers(p.s.Kafka), kgo.ProducerLinger(2 * time.Millisecond),
 				kgo.RequiredAcks(kgo.AllISRAcks()),
 			}, more...,
 		)...,
@@ -303,7 +303,7 @@ func (p *pipeline) settleAll(ctx context.Context, n int) (sample, error) {
 	settler, err := settle.New(
 		p.settle,
 		settle.Deps{
-			Records: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store.Ledger, Keys: p.site.ring,
+			Records: &meteredGroup{Group: group, meter: m, settled: true}, Store: p.store.Ledger, Keys: p.site.Ring,
 			Log: p.log, Metrics: prometheus.NewRegistry(),
 		},
 	)
@@ -319,7 +319,7 @@ func settling(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	n := s.batch()
-	db, err := pgx.Connect(ctx, p.site.database)
+	db, err := pgx.Connect(ctx, p.site.Database)
 	if err != nil {
 		return r, err
 	}
@@ -415,7 +415,7 @@ func archiving(ctx context.Context, s *session) (r result, err error) {
 		return r, err
 	}
 	n := s.batch()
-	options, err := chdriver.ParseDSN(p.site.analytics)
+	options, err := chdriver.ParseDSN(p.site.Analytics)
 	if err != nil {
 		return r, err
 	}
@@ -464,12 +464,12 @@ func (t *site) catchUp(ctx context.Context) error {
 	if err := t.consume(ctx); err != nil {
 		return err
 	}
-	db, err := pgx.Connect(ctx, t.database)
+	db, err := pgx.Connect(ctx, t.Database)
 	if err != nil {
 		return err
 	}
 	defer db.Close(ctx)
-	client, err := kgo.NewClient(kgo.SeedBrokers(t.s.kafka))
+	client, err := kgo.NewClient(kgo.SeedBrokers(t.s.Kafka))
 	if err != nil {
 		return err
 	}

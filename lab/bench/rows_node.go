@@ -108,13 +108,13 @@ type lookout struct {
 func (l *lookout) trace(campaign uuid.UUID) error {
 	t := l.site
 	signed := token.Auction{
-		AuctionID: uuid.Must(uuid.NewV7()), CampaignID: campaign, AdvertiserID: uuid.MustParse(t.owner.id),
-		DeveloperID: uuid.MustParse(t.publisher.id),
+		AuctionID: uuid.Must(uuid.NewV7()), CampaignID: campaign, AdvertiserID: uuid.MustParse(t.owner.ID),
+		DeveloperID: uuid.MustParse(t.publisher.ID),
 		Price:       5 * money.USD / 1000, BillingModel: "cpm", Format: "image", IntegrationMethod: "rest",
 		Surface: "chat",
 	}
 	link := "http://" + l.node.addr + "/api/track?event=impression&campaign_id=" + campaign.String() + "&auction_id=" +
-		url.QueryEscape(t.ring.Sign(
+		url.QueryEscape(t.Ring.Sign(
 			token.PurposeImpression, signed,
 		))
 	reply, err := http.Get(link)
@@ -134,7 +134,7 @@ func (l *lookout) trace(campaign uuid.UUID) error {
 // watch polls stats until n campaigns have appeared.
 func (l *lookout) watch(ctx context.Context, n int) error {
 	for last := time.Now(); time.Since(last) < time.Minute; {
-		stats, err := l.node.call(ctx, "GET", "/api/stats?breakdown=campaign", l.site.owner.token, "")
+		stats, err := l.node.call(ctx, "GET", "/api/stats?breakdown=campaign", l.site.owner.Bearer, "")
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (l *lookout) watch(ctx context.Context, n int) error {
 
 // ids returns n of the site's campaigns without counted events.
 func (t *site) ids(ctx context.Context, n int) ([]uuid.UUID, error) {
-	db, err := pgx.Connect(ctx, t.database)
+	db, err := pgx.Connect(ctx, t.Database)
 	if err != nil {
 		return nil, err
 	}
@@ -309,13 +309,13 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 		}
 		called := time.Now()
 		if _, err := here.call(
-			ctx, "POST", "/api/campaigns?action=pause", t.owner.token, `{"id":"`+id+`"}`,
+			ctx, "POST", "/api/campaigns?action=pause", t.owner.Bearer, `{"id":"`+id+`"}`,
 		); err != nil {
 			return 0, err
 		}
 		time.Sleep(300 * time.Millisecond) // a late reply would show
 		took := max(0, served().Sub(called).Seconds())
-		_, err := there.call(ctx, "POST", "/api/campaigns?action=resume", t.owner.token, `{"id":"`+id+`"}`)
+		_, err := there.call(ctx, "POST", "/api/campaigns?action=resume", t.owner.Bearer, `{"id":"`+id+`"}`)
 		return took, err
 	}
 	r, err = s.quietly(ctx, func(context.Context) (r result, err error) {
@@ -340,7 +340,7 @@ func pausing(ctx context.Context, s *session) (r result, err error) {
 
 // template returns the campaign from which the others were copied.
 func (t *site) template(ctx context.Context) (id string, err error) {
-	db, err := pgx.Connect(ctx, t.database)
+	db, err := pgx.Connect(ctx, t.Database)
 	if err != nil {
 		return "", err
 	}

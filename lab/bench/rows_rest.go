@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"adnet/internal/testenv"
 	"adnet/lab/process"
 )
 
@@ -69,18 +68,11 @@ func idling(ctx context.Context, s *session) (r result, err error) {
 
 // standalone starts everything in one process.
 func (s *session) standalone(ctx context.Context) (*process.Process, error) {
-	addr, err := testenv.FreeAddr()
+	_, admin, env, err := process.Listeners()
 	if err != nil {
 		return nil, err
 	}
-	admin, err := testenv.FreeAddr()
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.start(
-		"standalone", []string{"ADNET_HTTP_ADDR=" + addr, "ADNET_ADMIN_ADDR=" + admin, "ADNET_LOG_LEVEL=warn"},
-		s.binary, "standalone",
-	)
+	p, err := s.start("standalone", append(env, "ADNET_LOG_LEVEL=warn"), s.binary, "standalone")
 	if err != nil {
 		return nil, err
 	}

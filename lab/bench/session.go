@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"adnet/lab/process"
+	base "adnet/lab/site"
 )
 
 // session is one run of the benchmark: the binary, the servers, and all started processes.
@@ -19,8 +20,8 @@ type session struct {
 	row    row // under measurement
 	begun  time.Time
 
-	postgres, redis, kafka, clickhouse string
-	servers                            map[int]string // their processes by id
+	base.Servers
+	servers map[int]string // their processes by id
 
 	node      string // admin address of the last node started
 	sites     map[int]*site
@@ -31,15 +32,9 @@ type session struct {
 // newSession builds adnet and reads the addresses of the servers.
 func newSession(cfg *runCmd) (*session, error) {
 	s := &session{cfg: cfg, begun: time.Now(), sites: map[int]*site{}, row: row{name: "setup"}}
-	for name, into := range map[string]*string{
-		"ADNET_TEST_POSTGRES": &s.postgres, "ADNET_TEST_REDIS": &s.redis, "ADNET_TEST_KAFKA": &s.kafka,
-		"ADNET_TEST_CLICKHOUSE": &s.clickhouse,
-	} {
-		if *into = os.Getenv(name); *into == "" {
-			return nil, fmt.Errorf(
-				`%s is not set: run "make bench", which starts the servers, or "make stack" and eval "$(go run ./deploy/local env)"`, name,
-			)
-		}
+	var err error
+	if s.Servers, err = base.FromEnv("bench"); err != nil {
+		return nil, err
 	}
 	if cfg.Samples < 1 || cfg.Sample <= 0 {
 		return nil, errors.New("--samples and --sample must be positive")
@@ -48,7 +43,6 @@ func newSession(cfg *runCmd) (*session, error) {
 		cfg.Samples, cfg.Sample = 1, 500*time.Millisecond
 	}
 	s.findServers()
-	var err error
 	if s.dir, err = os.MkdirTemp("", "adnet-bench-"); err != nil {
 		return nil, err
 	}

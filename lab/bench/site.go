@@ -2,44 +2,36 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/redis/go-redis/v9"
 
 	"adnet/internal/demo"
+	"adnet/internal/load/visitor"
 	"adnet/internal/testenv"
-	"adnet/internal/token"
 	"adnet/lab/process"
+	base "adnet/lab/site"
 )
 
 // site is a separate installation of adnet: databases, topics, keys, and campaigns in PostgreSQL
 // and Redis.
 type site struct {
+	*base.Site
 	s         *session
 	campaigns int
-	prefix    string
-	env       []string
-	database  string // postgres URL
-	analytics string // clickhouse URL
-	ring      *token.Keyring
+	env       []string // of its processes
 
 	consumers *process.Process // nil while stopped
 
-	admin, owner, publisher person
+	admin, owner, publisher visitor.Account
 	publisherKeys           [publishers]string
 	seatKey                 string
 
@@ -50,9 +42,6 @@ type site struct {
 // campaign's day (reason unseen). Their number has no divisor in common with that of the demo's
 // requests.
 const publishers = 7
-
-// person is a registered account.
-type person struct{ id, token string }
 
 // node is a running ingress.
 type node struct {
@@ -74,28 +63,17 @@ func (s *session) at(ctx context.Context, n int) (*site, error) {
 }
 
 func (s *session) newSite(ctx context.Context, n int) (*site, error) {
-	t := &site{s: s, campaigns: n, prefix: "bench-" + strings.ToLower(rand.Text()[:8])}
-	if err := t.databases(ctx); err != nil {
-		return nil, err
-	}
-	signing := "bench:" + secret()
-	keys, err := token.ParseKeys(signing)
+	own, err := base.Create(ctx, s.Servers, "bench")
+	s.cleanups = append(s.cleanups, own.Drop)
 	if err != nil {
 		return nil, err
 	}
-	if t.ring, err = token.NewKeyring(keys); err != nil {
-		return nil, err
-	}
-	t.env = []string{
-		"ADNET_POSTGRES_URL=" + t.database, "ADNET_POSTGRES_OWNER_URL=" + t.database,
-		"ADNET_CLICKHOUSE_URL=" + t.analytics, "ADNET_REDIS_ADDR=" + s.redis, "ADNET_REDIS_PREFIX=" + t.prefix,
-		"ADNET_KAFKA_BROKERS=" + s.kafka, "ADNET_KAFKA_TOPIC_PREFIX=" + t.prefix + ".", "ADNET_KAFKA_PARTITIONS=4",
-		"ADNET_TOKEN_KEYS=" + signing,
-		"ADNET_SESSION_KEYS=s:" + secret(),
+	t := &site{Site: own, s: s, campaigns: n}
+	t.env = append(own.Env,
 		"ADNET_ADMIN_EMAIL=admin@bench.example", "ADNET_ADMIN_PASSWORD=bench admin password",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_UNREVIEWED=everywhere", "ADNET_LOG_LEVEL=warn", "ADNET_RATE_PER_MINUTE=0",
 		"ADNET_RATE_WRITES=0", "ADNET_RATE_STATS=0", "ADNET_CAMPAIGNS=0", "ADNET_RTB_PER_SECOND=0",
-	}
+	)
 	if err := t.adnet(ctx, "migrate"); err != nil {
 		return nil, err
 	}
@@ -111,57 +89,6 @@ func (s *session) newSite(ctx context.Context, n int) (*site, error) {
 		return nil, err
 	}
 	return t, nil
-}
-
-// databases creates a database on each server, which are dropped at the end.
-func (t *site) databases(ctx context.Context) error {
-	name := strings.ReplaceAll(t.prefix, "-", "_")
-	admin, err := pgx.Connect(ctx, t.s.postgres)
-	if err != nil {
-		return err
-	}
-	defer admin.Close(ctx)
-	if _, err := admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
-		return err
-	}
-	options, err := clickhouse.ParseDSN(t.s.clickhouse)
-	if err != nil {
-		return err
-	}
-	events, err := clickhouse.Open(options)
-	if err != nil {
-		return err
-	}
-	if err := events.Exec(ctx, "CREATE DATABASE "+name+" ENGINE = Atomic"); err != nil {
-		return err
-	}
-	t.s.cleanups = append(t.s.cleanups, func() error {
-		// The session may have been interrupted. Its context is then cancelled, but the databases
-		// must still be dropped.
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-		defer cancel()
-		admin, err := pgx.Connect(ctx, t.s.postgres)
-		if err == nil {
-			_, err = admin.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
-			err = errors.Join(err, admin.Close(ctx))
-		}
-		gone := events.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC")
-		return errors.Join(err, t.forget(ctx), gone, events.Close())
-	})
-	if t.database, err = withPath(t.s.postgres, name); err != nil {
-		return err
-	}
-	t.analytics, err = withPath(t.s.clickhouse, name)
-	return err
-}
-
-func withPath(server, name string) (string, error) {
-	u, err := url.Parse(server)
-	if err != nil {
-		return "", err
-	}
-	u.Path = "/" + name
-	return u.String(), nil
 }
 
 // adnet runs a command of the binary to its end.
@@ -208,11 +135,7 @@ func (t *site) ingress(ctx context.Context, env ...string) (*node, error) {
 }
 
 func (t *site) launch(env ...string) (*node, error) {
-	addr, err := testenv.FreeAddr()
-	if err != nil {
-		return nil, err
-	}
-	admin, err := testenv.FreeAddr()
+	addr, admin, listeners, err := process.Listeners()
 	if err != nil {
 		return nil, err
 	}
@@ -220,12 +143,7 @@ func (t *site) launch(env ...string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := append(
-		append(
-			t.env[:len(t.env):len(t.env)], "ADNET_HTTP_ADDR="+addr, "ADNET_ADMIN_ADDR="+admin,
-			"ADNET_SPOOL_DIR="+spool+".d",
-		), env...,
-	)
+	all := slices.Concat(t.env, listeners, []string{"ADNET_SPOOL_DIR=" + spool + ".d"}, env)
 	p, err := t.s.start("ingress", all, t.s.binary, "ingress")
 	if err != nil {
 		return nil, err
@@ -254,81 +172,57 @@ func (n *node) metric(name string) (float64, error) {
 }
 
 // call makes one request of the public API and decodes the reply.
-func (n *node) call(ctx context.Context, method, path, bearer, body string) (map[string]any, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+n.addr+path, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if bearer != "" {
-		r.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	reply, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		return nil, err
-	}
-	if reply.StatusCode >= 300 {
-		return nil, fmt.Errorf("%s %s: %d %s", method, path, reply.StatusCode, text)
-	}
-	out := map[string]any{}
-	return out, json.Unmarshal(text, &out)
+func (n *node) call(ctx context.Context, method, path, bearer, body string) (visitor.Object, error) {
+	return n.visitor().Call(ctx, visitor.Request{
+		Method: method, Path: path, Bearer: bearer, Body: []byte(body), Want: visitor.Success,
+	})
+}
+
+func (n *node) visitor() *visitor.Client {
+	return &visitor.Client{Base: visitor.Of("http://" + n.addr), HTTP: http.DefaultClient}
 }
 
 // populate registers accounts and creates the campaigns: one through the API, and copies of it in
 // PostgreSQL with different bids and targetings, as of many small advertisers.
 func (t *site) populate(ctx context.Context, n *node) error {
-	admin, err := n.call(
-		ctx, "POST", "/api/auth", "", `{"email":"admin@bench.example","password":"bench admin password"}`,
-	)
-	if err != nil {
+	as := n.visitor()
+	var err error
+	if t.admin.Bearer, err = as.Login(ctx, "admin@bench.example", "bench admin password"); err != nil {
 		return err
 	}
-	t.admin.token, _ = admin["token"].(string)
-	accounts := map[string]*person{"owner": &t.owner, "publisher": &t.publisher}
-	others := make([]person, publishers-1)
+	accounts := map[string]*visitor.Account{"owner": &t.owner, "publisher": &t.publisher}
+	others := make([]visitor.Account, publishers-1)
 	for i := range others {
 		accounts[fmt.Sprintf("publisher-%d", i)] = &others[i]
 	}
 	for name, into := range accounts {
-		account, err := n.call(
-			ctx, "POST", "/api/auth?action=register", "",
-			fmt.Sprintf(`{"email":"bench@%s.example","password":"bench password"}`, name), // a family of its own
-		)
-		if err != nil {
+		// a family of its own
+		if *into, err = as.Register(ctx, "bench@"+name+".example", "bench password", ""); err != nil {
 			return err
 		}
-		user, _ := account["user"].(map[string]any)
-		into.id, _ = user["id"].(string)
-		into.token, _ = account["token"].(string)
 	}
-	var key map[string]any
+	key := func(of visitor.Account, kind string) (string, error) {
+		return as.Key(ctx, of.Bearer, visitor.Object{"kind": kind, "name": "bench"})
+	}
 	for i, publisher := range append(others, t.publisher) {
-		key, err = n.call(ctx, "POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bench"}`)
-		if err != nil {
+		if t.publisherKeys[i], err = key(publisher, "publisher"); err != nil {
 			return err
 		}
-		t.publisherKeys[i], _ = key["key"].(string)
 	}
-	if key, err = n.call(ctx, "POST", "/api/keys", t.admin.token, `{"kind":"seat","name":"bench"}`); err != nil {
+	if t.seatKey, err = key(t.admin, "seat"); err != nil {
 		return err
 	}
-	t.seatKey, _ = key["key"].(string)
-	created, err := n.call(ctx, "POST", "/api/campaigns", t.owner.token,
-		`{"advertiser_id":"`+t.owner.id+`","headline":"Zyzzyva field guide","subtext":"A campaign of the benchmark",
+	created, err := n.call(ctx, "POST", "/api/campaigns", t.owner.Bearer,
+		`{"advertiser_id":"`+t.owner.ID+`","headline":"Zyzzyva field guide","subtext":"A campaign of the benchmark",
 		"cta_url":"https://zyzzyva.example.com/","bid_amount":5,"daily_budget":1000000,"total_budget":10000000,"pacing":"asap","target_intent_tokens":["zyzzyva"]}`)
 	if err != nil {
 		return err
 	}
-	template, _ := created["campaign"].(map[string]any)
-	id, _ := template["id"].(string)
-	if template["status"] != "active" {
+	template := created.Object("campaign")
+	id := template.Text("id")
+	if template.Text("status") != "active" {
 		if _, err := n.call(
-			ctx, "POST", "/api/campaigns?action=review", t.admin.token, `{"id":"`+id+`","decision":"approved"}`,
+			ctx, "POST", "/api/campaigns?action=review", t.admin.Bearer, `{"id":"`+id+`","decision":"approved"}`,
 		); err != nil {
 			return err
 		}
@@ -363,12 +257,12 @@ func (t *site) populate(ctx context.Context, n *node) error {
 // nodes cannot reserve from it.
 func (t *site) budgeted(ctx context.Context) error {
 	var have int64
-	err := t.eachKey(ctx, func(client *redis.Client, key string) error {
+	_, err := t.Keys(ctx, func(key string) error {
 		if !strings.HasSuffix(key, ":rooms") {
 			return nil
 		}
 		var err error
-		have, err = client.HLen(ctx, key).Result()
+		have, err = t.Cache.HLen(ctx, key).Result()
 		return err
 	})
 	if err == nil && int(have) < t.campaigns {
@@ -380,7 +274,7 @@ func (t *site) budgeted(ctx context.Context) error {
 
 // tidy makes PostgreSQL do its maintenance now instead of during the first rows.
 func (t *site) tidy(ctx context.Context) error {
-	db, err := pgx.Connect(ctx, t.database)
+	db, err := pgx.Connect(ctx, t.Database)
 	if err != nil {
 		return err
 	}
@@ -409,7 +303,7 @@ func (t *site) copies(ctx context.Context, template string) error {
 	if err != nil {
 		return err
 	}
-	db, err := pgx.Connect(ctx, t.database)
+	db, err := pgx.Connect(ctx, t.Database)
 	if err != nil {
 		return err
 	}
@@ -420,11 +314,11 @@ func (t *site) copies(ctx context.Context, template string) error {
 
 // jsonSize returns the size of the campaigns' JSON in Redis, in bytes.
 func (t *site) jsonSize(ctx context.Context) (sum int64, err error) {
-	err = t.eachKey(ctx, func(client *redis.Client, key string) error {
+	_, err = t.Keys(ctx, func(key string) error {
 		if !strings.HasSuffix(key, ":objects") {
 			return nil
 		}
-		all := client.HScan(ctx, key, 0, "", 1000).Iterator()
+		all := t.Cache.HScan(ctx, key, 0, "", 1000).Iterator()
 		for isValue := false; all.Next(ctx); isValue = !isValue {
 			if isValue {
 				sum += int64(len(all.Val()))
@@ -433,41 +327,4 @@ func (t *site) jsonSize(ctx context.Context) (sum int64, err error) {
 		return all.Err()
 	})
 	return sum, err
-}
-
-// eachKey visits the site's keys in Redis.
-func (t *site) eachKey(ctx context.Context, visit func(*redis.Client, string) error) error {
-	client := redis.NewClient(&redis.Options{Addr: t.s.redis, ReadTimeout: 30 * time.Second})
-	defer client.Close()
-	all := client.Scan(ctx, 0, t.prefix+":*", 1000).Iterator()
-	for all.Next(ctx) {
-		if err := visit(client, all.Val()); err != nil {
-			return err
-		}
-	}
-	return all.Err()
-}
-
-// forget removes the site's keys from Redis. A full run leaves a key for each confirmed ad. They
-// are removed by the page, because one call for each took more than half a minute.
-func (t *site) forget(ctx context.Context) error {
-	client := redis.NewClient(&redis.Options{Addr: t.s.redis, ReadTimeout: 30 * time.Second})
-	defer client.Close()
-	for cursor := uint64(0); ; {
-		keys, next, err := client.Scan(ctx, cursor, t.prefix+":*", 1000).Result()
-		if err == nil && len(keys) > 0 {
-			err = client.Unlink(ctx, keys...).Err()
-		}
-		if err != nil || next == 0 {
-			return err
-		}
-		cursor = next
-	}
-}
-
-// secret returns a random key in the form of the key settings.
-func secret() string {
-	b := make([]byte, 32)
-	_, _ = rand.Read(b) // never fails
-	return base64.StdEncoding.EncodeToString(b)
 }

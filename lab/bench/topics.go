@@ -11,7 +11,7 @@ import (
 
 // written returns the number of records ever written to the events topic, over all partitions.
 func (t *site) written(ctx context.Context, client *kgo.Client) (sum int64, err error) {
-	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, t.prefix+"."+event.TopicEvents)
+	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, t.Prefix+"."+event.TopicEvents)
 	if err != nil {
 		return 0, err
 	}

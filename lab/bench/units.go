@@ -165,7 +165,7 @@ func (p *pipeline) logUnits(ctx context.Context, u *units) error {
 // variety returns impressions that compress no better than real ones: distinct sessions, many
 // campaigns, unequal placements.
 func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, value []byte, err error), error) {
-	db, err := pgx.Connect(ctx, p.site.database)
+	db, err := pgx.Connect(ctx, p.site.Database)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, 
 	rng := rand.New(rand.NewPCG(1, 1))
 	popular := rand.NewZipf(rng, 1.1, 1, uint64(len(ids)-1))
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
-	owner, publisher := uuid.MustParse(p.site.owner.id), uuid.MustParse(p.site.publisher.id)
+	owner, publisher := uuid.MustParse(p.site.owner.ID), uuid.MustParse(p.site.publisher.ID)
 	return func(int) (key, value []byte, err error) {
 		id, auction, campaign := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()), ids[popular.Uint64()]
 		e := &event.Event{
@@ -197,7 +197,7 @@ func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, 
 			},
 			SessionHash: binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, rng.Uint64()), rng.Uint64()),
 		}
-		settletest.Sign(p.site.ring, e)
+		settletest.Sign(p.site.Ring, e)
 		value, err = proto.Marshal(e)
 		return auction[:], value, err
 	}, nil
@@ -205,7 +205,7 @@ func (p *pipeline) variety(ctx context.Context, campaigns int) (func(int) (key, 
 
 // walPosition returns the server's position in its write-ahead log, in bytes.
 func (p *pipeline) walPosition(ctx context.Context) (at float64, err error) {
-	db, err := pgx.Connect(ctx, p.site.database)
+	db, err := pgx.Connect(ctx, p.site.Database)
 	if err != nil {
 		return 0, err
 	}
@@ -285,7 +285,7 @@ func (p *pipeline) logBytes(ctx context.Context, topic string) (sum float64, err
 // tableBytes returns the size of every table with its indexes and out-of-line storage; partitions
 // count for their parent.
 func (p *pipeline) tableBytes(ctx context.Context) (map[string]float64, error) {
-	db, err := pgx.Connect(ctx, p.site.database)
+	db, err := pgx.Connect(ctx, p.site.Database)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +307,7 @@ WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace GROUP BY 1`)
 // mergedSizes returns the sizes of the ClickHouse tables after merging their parts, as they are a
 // day later.
 func (p *pipeline) mergedSizes(ctx context.Context) (map[string]tableSize, error) {
-	options, err := clickhouse.ParseDSN(p.site.analytics)
+	options, err := clickhouse.ParseDSN(p.site.Analytics)
 	if err != nil {
 		return nil, err
 	}

@@ -1,16 +1,13 @@
 package browser
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"time"
 
 	"adnet/internal/demo"
+	"adnet/internal/load/visitor"
 )
 
 // Ready waits until a new adnet process reports readiness, for at most a minute.
@@ -34,7 +31,9 @@ func Ready(ctx context.Context, base string) error {
 // Traffic simulates n readers of the demo publisher. Each requests and sees an ad, and every
 // seventh clicks it. It returns when all impressions are counted, or after half a minute.
 func Traffic(ctx context.Context, base string, n int) error {
-	c := caller{ctx: ctx, base: base}
+	c := caller{ctx: ctx, Client: &visitor.Client{
+		Base: visitor.Of(base), HTTP: visitor.NewHTTP(time.Minute), Agent: Agent,
+	}}
 	var login struct{ Token string }
 	if err := c.post("/api/auth/demo", "", map[string]any{"as": "publisher"}, &login); err != nil {
 		return err
@@ -98,18 +97,15 @@ func Traffic(ctx context.Context, base string, n int) error {
 // counted returns the number of impressions counted by the network.
 func (c caller) counted(admin string) (int, error) {
 	var s struct{ Impressions int }
-	r, err := http.NewRequestWithContext(c.ctx, http.MethodGet, c.base+"/api/stats?type=overview", nil)
-	if err != nil {
-		return 0, err
-	}
-	r.Header.Set("Authorization", "Bearer "+admin)
-	err = c.send(r, &s)
+	err := c.Do(c.ctx, visitor.Request{
+		Method: http.MethodGet, Path: "/api/stats?type=overview", Bearer: admin, Want: visitor.Success,
+	}, &s)
 	return s.Impressions, err
 }
 
 type caller struct {
-	ctx  context.Context
-	base string
+	*visitor.Client
+	ctx context.Context
 }
 
 // reader requests an ad and reports its impression. It returns the ad's link, or "" without an ad.
@@ -133,46 +129,11 @@ func (c caller) reader(key, context string, i int) (click string, err error) {
 }
 
 func (c caller) get(address string) error {
-	r, err := http.NewRequestWithContext(c.ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	return c.send(r, nil)
+	return c.Do(c.ctx, visitor.Request{Method: http.MethodGet, Path: address, Want: visitor.Success}, nil)
 }
 
 func (c caller) post(path, bearer string, body, reply any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.base+path, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	if bearer != "" {
-		r.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	return c.send(r, reply)
-}
-
-func (c caller) send(r *http.Request, reply any) error {
-	r.Header.Set("User-Agent", Agent)
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return err
-	}
-	if answer.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("%s %s: %d %s", r.Method, r.URL.Path, answer.StatusCode, text)
-	}
-	if reply == nil || len(text) == 0 {
-		return nil
-	}
-	return json.Unmarshal(text, reply)
+	return c.Do(c.ctx, visitor.Request{
+		Method: http.MethodPost, Path: path, Bearer: bearer, JSON: body, Want: visitor.Success,
+	}, reply)
 }

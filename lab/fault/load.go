@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/load/visitor"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
 )
@@ -24,8 +23,8 @@ import (
 // load simulates the users of the ads: it requests ads, fires their beacons at either node, and
 // records the acknowledgements. It is the only witness and is never killed.
 type load struct {
-	s    *suite
-	http *http.Client
+	s       *suite
+	visitor *visitor.Client
 
 	acknowledged, refused, requested, filled atomic.Int64
 
@@ -41,11 +40,11 @@ type beacon struct {
 }
 
 func newLoad(s *suite) *load {
-	return &load{s: s, acks: make(map[beacon]int), unfilled: make(map[string]int), http: &http.Client{
-		Timeout:       6 * time.Second,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 20 * time.Second},
-	}}
+	l := &load{s: s, acks: make(map[beacon]int), unfilled: make(map[string]int)}
+	l.visitor = &visitor.Client{
+		Base: func() string { return "http://" + l.node() }, HTTP: visitor.NewHTTP(6 * time.Second),
+	}
+	return l
 }
 
 // visitors limits the concurrent visits, which mostly wait.
@@ -134,9 +133,7 @@ func (l *load) choose() *budget {
 
 // visit is one ad request with its beacons.
 func (l *load) visit(ctx context.Context) {
-	who := visitor{address: fmt.Sprintf(
-		"%d.%d.%d.%d", 11+rand.IntN(80), rand.IntN(256), rand.IntN(256), 1+rand.IntN(254),
-	)}
+	who := visitor.Address(rand.Uint32())
 	b := l.choose()
 	ad, ok := l.ad(ctx, who, b)
 	if !ok {
@@ -186,11 +183,6 @@ func (l *load) visit(ctx context.Context) {
 	}
 }
 
-// visitor is a browser.
-type visitor struct{ address string }
-
-const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
-
 func wait(ctx context.Context, least, more int) {
 	_ = schedule.Pause(ctx, time.Duration(least+rand.IntN(more))*time.Millisecond)
 }
@@ -205,7 +197,7 @@ type served struct {
 }
 
 // ad requests an ad of the campaign.
-func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
+func (l *load) ad(ctx context.Context, who string, b *budget) (served, bool) {
 	l.requested.Add(1)
 	body, err := json.Marshal(map[string]any{
 		"context": b.word, "session_id": uuid.NewString(), "host_app": "fault", "surface": "chat",
@@ -247,7 +239,7 @@ func (l *load) ad(ctx context.Context, who visitor, b *budget) (served, bool) {
 
 // fire sends a beacon until it is acknowledged, at most three times. An attempt without an answer
 // may have been recorded.
-func (l *load) fire(ctx context.Context, who visitor, b beacon, path string) bool {
+func (l *load) fire(ctx context.Context, who string, b beacon, path string) bool {
 	for range 3 {
 		if status, _ := l.send(ctx, who, http.MethodGet, path, "", nil); status == http.StatusOK {
 			l.note(b)
@@ -267,7 +259,7 @@ type sale struct {
 
 // convert reports a conversion as the advertiser does, with the click id of its landing page. Some
 // unverified conversions come first. They must cost nothing and not affect the real one.
-func (l *load) convert(ctx context.Context, who visitor, auction uuid.UUID, of sale) {
+func (l *load) convert(ctx context.Context, who string, auction uuid.UUID, of sale) {
 	id := l.clickID(ctx, who, of.ad.click)
 	if id == "" {
 		return
@@ -289,21 +281,27 @@ func (l *load) convert(ctx context.Context, who visitor, auction uuid.UUID, of s
 
 // clickID follows the link of an ad, whose landing page does not exist. The redirect does not
 // acknowledge a click.
-func (l *load) clickID(ctx context.Context, who visitor, link string) string {
+func (l *load) clickID(ctx context.Context, who string, link string) string {
 	u, err := url.Parse(link)
 	if err != nil {
 		return ""
 	}
 	for range 3 {
-		if page, err := url.Parse(l.location(ctx, who, u.RequestURI())); err == nil && page.Query().Has("adnet_click") {
-			return page.Query().Get("adnet_click")
+		reply, err := l.visitor.Send(
+			context.WithoutCancel(ctx), visitor.Request{Method: http.MethodGet, Path: u.RequestURI(), From: who},
+		)
+		if err == nil {
+			page, err := url.Parse(reply.Header.Get("Location"))
+			if err == nil && page.Query().Has("adnet_click") {
+				return page.Query().Get("adnet_click")
+			}
 		}
 		wait(ctx, 200, 800)
 	}
 	return ""
 }
 
-func (l *load) report(ctx context.Context, who visitor, auction uuid.UUID, bearer string, body []byte) {
+func (l *load) report(ctx context.Context, who string, auction uuid.UUID, bearer string, body []byte) {
 	for range 3 {
 		if status, _ := l.send(ctx, who, http.MethodPost, "/api/track", bearer, body); status == http.StatusOK {
 			l.note(beacon{auction, "conversion"})
@@ -312,20 +310,6 @@ func (l *load) report(ctx context.Context, who visitor, auction uuid.UUID, beare
 		l.refused.Add(1)
 		wait(ctx, 200, 800)
 	}
-}
-
-// location returns the target of a redirect, or "" without an answer.
-func (l *load) location(ctx context.Context, who visitor, path string) string {
-	request, err := l.request(ctx, who, http.MethodGet, path, nil)
-	if err != nil {
-		return ""
-	}
-	reply, err := l.http.Do(request)
-	if err != nil {
-		return ""
-	}
-	_ = reply.Body.Close()
-	return reply.Header.Get("Location")
 }
 
 func (l *load) miss(why string) {
@@ -354,44 +338,19 @@ func (l *load) note(b beacon) {
 	l.acknowledged.Add(1)
 }
 
-// request makes a browser's request to either node.
-func (l *load) request(ctx context.Context, who visitor, method, path string, body []byte) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(
-		context.WithoutCancel(ctx), method, "http://"+l.node()+path, bytes.NewReader(body),
-	)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("User-Agent", browser)
-	request.Header.Set("X-Forwarded-For", who.address)
+// send makes one request of a browser to either node; status 0 means that the outcome is unknown. The
+// end of the load does not cancel requests: they succeed or fail.
+func (l *load) send(ctx context.Context, who, method, path, bearer string, body []byte) (int, []byte) {
+	r := visitor.Request{Method: method, Path: path, Bearer: bearer, From: who, Body: body, Header: http.Header{}}
 	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("X-Fault-Source", "rest-api")
-	}
-	return request, nil
-}
-
-// send makes one request to either node. The end of the load does not cancel requests: they succeed
-// or fail.
-func (l *load) send(ctx context.Context, who visitor, method, path, bearer string, body []byte) (int, []byte) {
-	request, err := l.request(ctx, who, method, path, body)
-	if err != nil {
-		return 0, nil
-	}
-	if bearer != "" {
-		request.Header.Set("Authorization", "Bearer "+bearer)
+		r.Header.Set("X-Fault-Source", "rest-api")
 	}
 	if bearer == l.s.site.page {
-		request.Header.Set("Origin", pageOrigin)
+		r.Header.Set("Origin", pageOrigin)
 	}
-	reply, err := l.http.Do(request)
-	if err != nil {
-		return 0, nil
+	reply, err := l.visitor.Send(context.WithoutCancel(ctx), r)
+	if err != nil || strings.Contains(path, "/api/track?") && len(reply.Body) == 0 {
+		return 0, nil // the connection was cut
 	}
-	defer func() { _ = reply.Body.Close() }()
-	text, err := io.ReadAll(reply.Body)
-	if err != nil || strings.Contains(path, "/api/track?") && len(text) == 0 {
-		return 0, nil // the connection was cut, so the outcome is unknown
-	}
-	return reply.StatusCode, text
+	return reply.Status, reply.Body
 }

@@ -17,7 +17,7 @@
 //
 // adnet has no clock setting, yet a day ends during the run. The binary is built with a shifted
 // time.Now (go build -overlay of the standard library), the schema public shadows the database's
-// now(), and Redis has a shifted wall clock (deploy/local/clock/clock.c, preloaded). All are set
+// now(), and Redis has a shifted wall clock (lab/stack/clock/clock.c, preloaded). All are set
 // back together so that midnight comes in the middle.
 package main
 
@@ -39,6 +39,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/schedule"
+	"adnet/lab/product"
 )
 
 // settings defines the command line.
@@ -155,7 +156,7 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
 		return nil, err
 	}
-	s := &suite{cfg: cfg, began: time.Now(), rng: rand.New(rand.NewPCG(cfg.Seed, 1)), paySecret: "whsec_" + randomKey()}
+	s := &suite{cfg: cfg, began: time.Now(), rng: rand.New(rand.NewPCG(cfg.Seed, 1)), paySecret: "whsec_" + product.Key()}
 	s.report = report{
 		Seed: cfg.Seed, Faults: map[string]int{}, Skipped: map[string]string{}, Recovery: map[string]float64{},
 		Breaches: []string{},

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +13,7 @@ import (
 
 	"adnet/internal/schedule"
 	"adnet/lab/process"
+	"adnet/lab/product"
 )
 
 // node is one process of adnet. It restarts with the same addresses and, for ingress, the same
@@ -64,7 +63,7 @@ func (s *suite) startNodes(ctx context.Context) error {
 		"ADNET_CLICKHOUSE_URL=clickhouse://"+s.proxy.clickhouse.Listen+"/adnet",
 		"ADNET_REDIS_ADDR="+s.stack.addr("redis"), "ADNET_KAFKA_BROKERS="+strings.Join(via, ","),
 		"ADNET_KAFKA_REPLICATION_FACTOR=3", "ADNET_KAFKA_MIN_INSYNC=2", "ADNET_KAFKA_PARTITIONS=6",
-		"ADNET_TOKEN_KEYS="+randomKey(), "ADNET_SESSION_KEYS="+randomKey(),
+		"ADNET_TOKEN_KEYS="+product.Key(), "ADNET_SESSION_KEYS="+product.Key(),
 		"ADNET_ADMIN_EMAIL="+adminEmail, "ADNET_ADMIN_PASSWORD="+adminPassword,
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_UNREVIEWED=everywhere", "ADNET_STRIPE_WEBHOOK_SECRET="+s.paySecret,
 		"ADNET_LOG_LEVEL=info", "ADNET_TRUSTED_PROXIES=127.0.0.0/8",
@@ -117,12 +116,6 @@ func (s *suite) startNodes(ctx context.Context) error {
 func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 
 func spoolDir(dir string, i int) string { return filepath.Join(dir, fmt.Sprintf("spool-%d", i+1)) }
-
-func randomKey() string {
-	var key [32]byte
-	_, _ = rand.Read(key[:]) // never fails
-	return "k1:" + base64.StdEncoding.EncodeToString(key[:])
-}
 
 func (s *suite) node(role string, i int, http, admin string, env []string) *node {
 	name := fmt.Sprintf("%s-%d", role, i+1)

@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"adnet/internal/load/visitor"
 	"adnet/internal/schedule"
 	"adnet/internal/stripe/stripetest"
 	"adnet/internal/token"
@@ -62,11 +59,11 @@ type pauseMark struct {
 
 // site holds the accounts and campaigns of the run.
 type site struct {
-	s    *suite
-	http *http.Client
-	ring *token.Keyring
-	keys []string // of publishers
-	page string   // a browser key of one of them
+	s       *suite
+	visitor *visitor.Client
+	ring    *token.Keyring
+	keys    []string // of publishers
+	page    string   // a browser key of one of them
 
 	mu       sync.Mutex
 	list     []*budget
@@ -76,7 +73,11 @@ type site struct {
 
 // openSite creates publishers and the first campaigns before any fault.
 func openSite(ctx context.Context, s *suite) (*site, error) {
-	t := &site{s: s, http: &http.Client{Timeout: 5 * time.Second}, deposits: make(map[string]int64)}
+	t := &site{s: s, deposits: make(map[string]int64)}
+	var calls atomic.Uint64
+	t.visitor = &visitor.Client{HTTP: visitor.NewHTTP(5 * time.Second), Tries: 6, Base: func() string {
+		return "http://" + s.nodes.ingress[calls.Add(1)%2].http
+	}}
 	for _, setting := range s.nodes.ingress[0].env {
 		if value, ok := strings.CutPrefix(setting, "ADNET_TOKEN_KEYS="); ok {
 			keys, err := token.ParseKeys(value)
@@ -89,23 +90,20 @@ func openSite(ctx context.Context, s *suite) (*site, error) {
 		}
 	}
 	for i := range 4 {
-		_, bearer, err := t.register(ctx, fmt.Sprintf("publisher-%d", i))
+		who, err := t.register(ctx, fmt.Sprintf("publisher-%d", i))
 		if err != nil {
 			return nil, err
 		}
-		reply, err := t.ask(ctx, "POST", "/api/keys", bearer, map[string]any{"kind": "publisher", "name": "fault"}, 201)
+		key, err := t.visitor.Key(ctx, who.bearer, visitor.Object{"kind": "publisher", "name": "fault"})
 		if err != nil {
 			return nil, err
 		}
-		t.keys = append(t.keys, reply["key"].(string))
-		reply, err = t.ask(
-			ctx, "POST", "/api/keys", bearer,
-			map[string]any{"kind": "browser", "name": "fault", "origins": []string{pageOrigin}}, 201,
-		)
-		if err != nil {
+		t.keys = append(t.keys, key)
+		if t.page, err = t.visitor.Key(ctx, who.bearer, visitor.Object{
+			"kind": "browser", "name": "fault", "origins": []string{pageOrigin},
+		}); err != nil {
 			return nil, err
 		}
-		t.page = reply["key"].(string)
 	}
 	for i, b := range []struct {
 		model string
@@ -140,20 +138,20 @@ const plenty = 100_000
 
 // advertiser creates an account with a deposit in USD.
 func (t *site) advertiser(ctx context.Context, name string, deposit int64) (account, error) {
-	id, bearer, err := t.register(ctx, name)
+	who, err := t.register(ctx, name)
 	if err != nil {
 		return account{}, err
 	}
-	return account{id, bearer}, t.pay(ctx, id, deposit)
+	return who, t.pay(ctx, who.id, deposit)
 }
 
 // pay delivers the webhook of a payment, in USD, as the payment provider would. An attempt without
 // an answer may have been credited. A second delivery of the same payment changes nothing.
 func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
 	body := stripetest.Paid("evt_"+advertiser, "pi_"+advertiser, amount*100, advertiser)
-	_, err := t.send(ctx, request{
-		method: "POST", path: "/api/billing?action=webhook", body: []byte(body), want: 200,
-		header: stripetest.Sign(body, t.s.paySecret, t.s.now()),
+	_, err := t.visitor.Call(ctx, visitor.Request{
+		Method: "POST", Path: "/api/billing?action=webhook", Body: []byte(body), Want: 200,
+		Header: stripetest.Sign(body, t.s.paySecret, t.s.now()),
 	})
 	if err != nil {
 		return err
@@ -165,15 +163,9 @@ func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
 }
 
 // register creates an account.
-func (t *site) register(ctx context.Context, name string) (id, bearer string, err error) {
-	reply, err := t.ask(
-		ctx, "POST", "/api/auth?action=register", "",
-		map[string]any{"email": "fault@" + name + ".example", "password": "correct horse battery"}, 201,
-	)
-	if err != nil {
-		return "", "", err
-	}
-	return reply["user"].(map[string]any)["id"].(string), reply["token"].(string), nil
+func (t *site) register(ctx context.Context, name string) (account, error) {
+	a, err := t.visitor.Register(ctx, "fault@"+name+".example", "correct horse battery", "")
+	return account{a.ID, a.Bearer}, err
 }
 
 // campaign creates a campaign that delivers at once, for requests with a word of its own.
@@ -183,27 +175,27 @@ func (t *site) campaign(ctx context.Context, who account, o offer) error {
 	if o.model == onView {
 		billed, event = "cpm", "viewable"
 	}
-	reply, err := t.ask(ctx, "POST", "/api/campaigns", who.bearer, map[string]any{
-		"advertiser_id": who.id, "headline": "Fault " + o.name, "cta_url": "https://fault.example.com/" + o.name,
-		"billing_model": billed, "billing_event": event, "bid_amount": o.bid,
-		"daily_budget": o.daily, "total_budget": o.total, "target_intent_tokens": []string{word}, "pacing": "asap",
-	}, 201)
+	reply, err := t.visitor.Call(ctx, visitor.Request{
+		Method: "POST", Path: "/api/campaigns", Bearer: who.bearer, Want: 201,
+		JSON: visitor.Object{
+			"advertiser_id": who.id, "headline": "Fault " + o.name, "cta_url": "https://fault.example.com/" + o.name,
+			"billing_model": billed, "billing_event": event, "bid_amount": o.bid,
+			"daily_budget": o.daily, "total_budget": o.total, "target_intent_tokens": []string{word}, "pacing": "asap",
+		},
+	})
 	if err != nil {
 		return err
 	}
 	b := &budget{
-		id: reply["campaign"].(map[string]any)["id"].(string), owner: who.bearer, advertiser: who.id, word: word,
+		id: reply.Object("campaign").Text("id"), owner: who.bearer, advertiser: who.id, word: word,
 		model: o.model,
 		daily: o.daily * 1_000_000, total: o.total * 1_000_000, limit: o.limit, seller: who.bearer,
 	}
 	if o.model == "cpa" {
-		key, err := t.ask(
-			ctx, "POST", "/api/keys", who.bearer, map[string]any{"kind": "conversion", "campaign_id": b.id}, 201,
-		)
+		b.seller, err = t.visitor.Key(ctx, who.bearer, visitor.Object{"kind": "conversion", "campaign_id": b.id})
 		if err != nil {
 			return err
 		}
-		b.seller = key["key"].(string)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -218,68 +210,20 @@ func (t *site) campaigns() []*budget {
 	return append([]*budget(nil), t.list...)
 }
 
-// ask sends a JSON request with a login.
-func (t *site) ask(ctx context.Context, method, path, bearer string, body any, want int) (map[string]any, error) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	header := http.Header{}
-	if bearer != "" {
-		header.Set("Authorization", "Bearer "+bearer)
-	}
-	return t.send(ctx, request{method: method, path: path, header: header, body: data, want: want})
-}
-
-type request struct {
-	method, path string
-	header       http.Header
-	body         []byte
-	want         int // status
-}
-
-// send sends a request, trying the ingress nodes until one answers.
-func (t *site) send(ctx context.Context, r request) (map[string]any, error) {
-	var failed error
-	for try := range 6 {
-		n := t.s.nodes.ingress[try%2]
-		request, err := http.NewRequestWithContext(ctx, r.method, "http://"+n.http+r.path, bytes.NewReader(r.body))
-		if err != nil {
-			return nil, err
-		}
-		request.Header = r.header.Clone()
-		request.Header.Set("Content-Type", "application/json")
-		reply, err := t.http.Do(request)
-		if err != nil {
-			failed = err
-			_ = schedule.Pause(ctx, 300*time.Millisecond)
-			continue
-		}
-		text, err := io.ReadAll(reply.Body)
-		_ = reply.Body.Close()
-		if err != nil || reply.StatusCode != r.want {
-			failed = fmt.Errorf("%s %s: %d %s", r.method, r.path, reply.StatusCode, text)
-			if reply.StatusCode < 500 {
-				break
-			}
-			_ = schedule.Pause(ctx, 300*time.Millisecond)
-			continue
-		}
-		var out map[string]any
-		return out, json.Unmarshal(text, &out)
-	}
-	return nil, failed
-}
-
 // now returns the time of adnet's clock.
 func (s *suite) now() time.Time { return time.Now().Add(s.clock).UTC() }
 
 // pauseCampaign pauses a campaign that is delivering, for a while. Events that ingress receives
 // between the reply and the request to resume must never be charged.
 func (t *site) pauseCampaign(ctx context.Context, b *budget, d time.Duration) error {
-	if _, err := t.ask(
-		ctx, "POST", "/api/campaigns?action=pause", b.owner, map[string]any{"id": b.id}, 200,
-	); err != nil {
+	change := func(action string) error {
+		_, err := t.visitor.Call(ctx, visitor.Request{
+			Method: "POST", Path: "/api/campaigns?action=" + action, Bearer: b.owner,
+			JSON: visitor.Object{"id": b.id}, Want: 200,
+		})
+		return err
+	}
+	if err := change("pause"); err != nil {
 		return err
 	}
 	mark := pauseMark{campaign: b.id, from: t.s.now()}
@@ -288,8 +232,7 @@ func (t *site) pauseCampaign(ctx context.Context, b *budget, d time.Duration) er
 	t.mu.Lock()
 	t.pauses = append(t.pauses, mark)
 	t.mu.Unlock()
-	_, err := t.ask(ctx, "POST", "/api/campaigns?action=resume", b.owner, map[string]any{"id": b.id}, 200)
-	return err
+	return change("resume")
 }
 
 func parseInt(text string) int64 {

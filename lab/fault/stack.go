@@ -27,7 +27,7 @@ import (
 
 const brokers = 3
 
-// stack holds the servers, which deploy/local runs in a folder of this run, and direct connections
+// stack holds the servers, which lab/stack runs in a folder of this run, and direct connections
 // to them that bypass the proxies.
 type stack struct {
 	dir, launcher, bin string
@@ -48,7 +48,7 @@ func startStack(ctx context.Context, s *suite) (*stack, error) {
 		return k, err
 	}
 	s.say("building")
-	if err := command(ctx, nil, "go", "build", "-o", k.launcher, "adnet/deploy/local"); err != nil {
+	if err := command(ctx, nil, "go", "build", "-o", k.launcher, "adnet/lab/stack"); err != nil {
 		return k, err
 	}
 	if err := k.remove(); err != nil { // remains of a killed run
@@ -57,7 +57,7 @@ func startStack(ctx context.Context, s *suite) (*stack, error) {
 	if err := os.MkdirAll(s.cfg.Dir, 0o755); err != nil {
 		return k, err
 	}
-	if err := command(ctx, nil, "go", "build", "-o", k.launcher, "adnet/deploy/local"); err != nil {
+	if err := command(ctx, nil, "go", "build", "-o", k.launcher, "adnet/lab/stack"); err != nil {
 		return k, err
 	}
 	how := product.Build{Binary: k.bin, Scratch: k.dir, Shifted: s.shifted}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/load/visitor"
 	"adnet/internal/schedule"
 )
 
@@ -181,10 +182,10 @@ func (a *attacks) prepare(ctx context.Context) (err error) {
 	}
 	patience := time.Now().Add(20 * time.Second)
 	for len(a.old) < 5 { // shown while the approved page was in place
-		ad, err := w.ad(ctx, w.publishers[0], "zqpageqz", stranger(rand.Uint32()))
+		ad, err := w.ad(ctx, w.publishers[0], "zqpageqz", visitor.Address(rand.Uint32()))
 		switch {
 		case err == nil:
-			a.old = append(a.old, ad.text("click_url"))
+			a.old = append(a.old, ad.Text("click_url"))
 		case time.Now().After(patience):
 			return err
 		default: // a busy machine learns the budget late
@@ -197,16 +198,16 @@ func (a *attacks) prepare(ctx context.Context) (err error) {
 // ad requests one ad. It returns an empty object without one.
 func (w *world) ad(ctx context.Context, p person, word, from string) (object, error) {
 	reply, err := w.call(
-		ctx, request{method: "POST", path: "/v1/ad-request", bearer: p.key, json: object{"context": word}, from: from},
+		ctx, request{Method: "POST", Path: "/v1/ad-request", Bearer: p.key, JSON: object{"context": word}, From: from},
 	)
-	if err == nil && reply.object("ad") == nil {
+	if err == nil && reply.Object("ad") == nil {
 		err = fmt.Errorf("no ad for %s: %v", word, reply)
 	}
-	return reply.object("ad"), err
+	return reply.Object("ad"), err
 }
 
 // adOf returns the ad of a reply, or nil.
-func adOf(reply []byte) object { return decoded(reply).object("ad") }
+func adOf(reply []byte) object { return decoded(reply).Object("ad") }
 
 // decoded returns a JSON reply, or nothing for other replies.
 func decoded(reply []byte) (out object) {
@@ -222,7 +223,7 @@ func forge(ctx context.Context, w *world, _ *attacks) error {
 		"/api/track?event=impression&campaign_id=%s&auction_id=%s.%d&format=%x", w.cpm, uuid.NewString(), rand.Uint64(),
 		rand.Uint32(),
 	)
-	_, err := w.call(ctx, request{method: "GET", path: path, from: stranger(rand.Uint32N(50))})
+	_, err := w.call(ctx, request{Method: "GET", Path: path, From: visitor.Address(rand.Uint32N(50))})
 	return err
 }
 
@@ -239,8 +240,8 @@ func invent(ctx context.Context, w *world, _ *attacks) error {
 	_, err := w.call(
 		ctx,
 		request{
-			method: "POST", path: "/api/track?action=batch", json: object{"events": events},
-			from: stranger(rand.Uint32N(50)),
+			Method: "POST", Path: "/api/track?action=batch", JSON: object{"events": events},
+			From: visitor.Address(rand.Uint32N(50)),
 		},
 	)
 	return err
@@ -260,20 +261,20 @@ func last(link string) string {
 
 // shareReceipt uses the public receipt of an ad for a click and a conversion.
 func shareReceipt(ctx context.Context, w *world, _ *attacks) error {
-	from := stranger(rand.Uint32())
+	from := visitor.Address(rand.Uint32())
 	ad, err := w.ad(ctx, publisherOf(w), "zqcpaqz", from)
 	if err != nil {
 		return err
 	}
-	stolen := last(ad.text("receipt_url"))
-	_, _ = w.call(ctx, request{method: "GET", path: "/s/" + stolen, from: from})
+	stolen := last(ad.Text("receipt_url"))
+	_, _ = w.call(ctx, request{Method: "GET", Path: "/s/" + stolen, From: from})
 	return convert(ctx, w, from, stolen)
 }
 
 // convert claims a conversion with a token, in both forms.
 func convert(ctx context.Context, w *world, from, stolen string) error {
 	for _, field := range []string{"click_id", "auction_id"} {
-		if _, err := w.call(ctx, request{method: "POST", path: "/api/track", from: from, json: object{
+		if _, err := w.call(ctx, request{Method: "POST", Path: "/api/track", From: from, JSON: object{
 			"event": "conversion", "campaign_id": w.cpa, field: stolen, "conversion_type": "sale", "value": 10,
 			"currency": "USD",
 		}}); err != nil {
@@ -291,19 +292,19 @@ var repeatPixel = func() func(context.Context, *world, *attacks) error {
 	return func(ctx context.Context, w *world, _ *attacks) error {
 		mu.Lock()
 		if link == "" {
-			ad, err := w.ad(ctx, w.publishers[0], "zqcpmqz", stranger(1))
+			ad, err := w.ad(ctx, w.publishers[0], "zqcpmqz", visitor.Address(1))
 			if err != nil {
 				mu.Unlock()
 				return err
 			}
-			link = ad.text("impression_url")
+			link = ad.Text("impression_url")
 		}
 		mu.Unlock()
 		_, _, _, err := w.send(
 			ctx,
 			request{
-				method: "GET", path: link + "&integration_method=js_snippet", agent: "curl/8.5.0",
-				from: stranger(rand.Uint32N(20)),
+				Method: "GET", Path: link + "&integration_method=js_snippet", Agent: "curl/8.5.0",
+				From: visitor.Address(rand.Uint32N(20)),
 			},
 		)
 		return err
@@ -313,19 +314,19 @@ var repeatPixel = func() func(context.Context, *world, *attacks) error {
 // repeatClick clicks ads of a cpc campaign many times each, all from one address, with an invented
 // browser for each ad.
 func repeatClick(ctx context.Context, w *world, _ *attacks) error {
-	from := stranger(2)
+	from := visitor.Address(2)
 	ad, err := w.ad(ctx, publisherOf(w), "zqrepeatqz", from)
 	if err != nil {
 		return err
 	}
-	if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from}); err != nil {
+	if _, _, _, err := w.send(ctx, request{Method: "GET", Path: ad.Text("impression_url"), From: from}); err != nil {
 		return err
 	}
 	_ = schedule.Pause(ctx, 400*time.Millisecond) // no person is faster
 	agent := fmt.Sprintf("Mozilla/5.0 (X11; Linux x86_64; rv:%[1]d.0) Gecko/20100101 Firefox/%[1]d.0", rand.IntN(900)+100)
 	for range 20 {
 		if _, _, _, err := w.send(
-			ctx, request{method: "GET", path: ad.text("click_url"), from: from, agent: agent},
+			ctx, request{Method: "GET", Path: ad.Text("click_url"), From: from, Agent: agent},
 		); err != nil {
 			return err
 		}
@@ -342,20 +343,20 @@ var unfurlers = []string{
 
 // unfurl follows an ad's link of a cpc campaign as the preview bot of a chat service does.
 func unfurl(ctx context.Context, w *world, _ *attacks) error {
-	from := stranger(rand.Uint32())
+	from := visitor.Address(rand.Uint32())
 	ad, err := w.ad(ctx, publisherOf(w), "zqcpcqz", from)
 	if err != nil {
 		return err
 	}
-	if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from}); err != nil {
+	if _, _, _, err := w.send(ctx, request{Method: "GET", Path: ad.Text("impression_url"), From: from}); err != nil {
 		return err
 	}
 	_ = schedule.Pause(ctx, 800*time.Millisecond)
 	_, _, _, err = w.send(
 		ctx,
 		request{
-			method: "GET", path: ad.text("click_url"), from: stranger(rand.Uint32()),
-			agent: unfurlers[rand.IntN(len(unfurlers))],
+			Method: "GET", Path: ad.Text("click_url"), From: visitor.Address(rand.Uint32()),
+			Agent: unfurlers[rand.IntN(len(unfurlers))],
 		},
 	)
 	return err
@@ -363,21 +364,21 @@ func unfurl(ctx context.Context, w *world, _ *attacks) error {
 
 // convertOwn acts as a publisher that claims conversions of its own ads.
 func convertOwn(ctx context.Context, w *world, _ *attacks) error {
-	from := stranger(rand.Uint32())
+	from := visitor.Address(rand.Uint32())
 	ad, err := w.ad(ctx, publisherOf(w), "zqcpaqz", from)
 	if err != nil {
 		return err
 	}
-	if _, _, _, err := w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from}); err != nil {
+	if _, _, _, err := w.send(ctx, request{Method: "GET", Path: ad.Text("impression_url"), From: from}); err != nil {
 		return err
 	}
 	_ = schedule.Pause(ctx, 800*time.Millisecond)
-	_, header, _, err := w.send(ctx, request{method: "GET", path: ad.text("click_url"), from: from})
+	_, header, _, err := w.send(ctx, request{Method: "GET", Path: ad.Text("click_url"), From: from})
 	if err != nil {
 		return err
 	}
 	for _, stolen := range []string{
-		ad.text("auction_id"), last(ad.text("click_url")), clickID(header.Get("Location")),
+		ad.Text("auction_id"), last(ad.Text("click_url")), clickID(header.Get("Location")),
 	} {
 		if err := convert(ctx, w, from, stolen); err != nil {
 			return err
@@ -399,7 +400,7 @@ func clickID(landing string) string {
 func postClicks(ctx context.Context, w *world, a *attacks) error {
 	var events []object
 	for range 10 {
-		ad, err := w.ad(ctx, a.s.liar, "zqcpcqz", stranger(3))
+		ad, err := w.ad(ctx, a.s.liar, "zqcpcqz", visitor.Address(3))
 		if err != nil {
 			return err
 		}
@@ -407,7 +408,7 @@ func postClicks(ctx context.Context, w *world, a *attacks) error {
 			events = append(
 				events,
 				object{
-					"event": event, "campaign_id": w.cpc, "auction_id": ad.text("auction_id"),
+					"event": event, "campaign_id": w.cpc, "auction_id": ad.Text("auction_id"),
 					"integration_method": "rest",
 				},
 			)
@@ -421,11 +422,11 @@ func (w *world) report(ctx context.Context, p person, events []object) error {
 	reply, err := w.call(
 		ctx,
 		request{
-			method: "POST", path: "/api/track?action=batch", bearer: p.key, json: object{"events": events},
-			from: stranger(3), want: 200,
+			Method: "POST", Path: "/api/track?action=batch", Bearer: p.key, JSON: object{"events": events},
+			From: visitor.Address(3), Want: 200,
 		},
 	)
-	if err == nil && int(reply.number("tracked")) != len(events) {
+	if err == nil && int(reply.Number("tracked")) != len(events) {
 		err = fmt.Errorf("not all of %d events were tracked: %v", len(events), reply)
 	}
 	return err
@@ -438,13 +439,13 @@ func collude(ctx context.Context, w *world, a *attacks) error {
 	var ad object
 	for range 10 {
 		var err error
-		if ad, err = w.ad(ctx, a.s.colluder, "zqcheapqz", stranger(4)); err != nil {
+		if ad, err = w.ad(ctx, a.s.colluder, "zqcheapqz", visitor.Address(4)); err != nil {
 			return err
 		}
 		events = append(
 			events,
 			object{
-				"event": "impression", "campaign_id": ad.text("ad_id"), "auction_id": ad.text("auction_id"),
+				"event": "impression", "campaign_id": ad.Text("ad_id"), "auction_id": ad.Text("auction_id"),
 				"integration_method": "rest",
 			},
 		)
@@ -454,11 +455,11 @@ func collude(ctx context.Context, w *world, a *attacks) error {
 	}
 	_ = schedule.Pause(ctx, 400*time.Millisecond)
 	if _, _, _, err := w.send(
-		ctx, request{method: "GET", path: ad.text("click_url"), from: stranger(rand.Uint32())},
+		ctx, request{Method: "GET", Path: ad.Text("click_url"), From: visitor.Address(rand.Uint32())},
 	); err != nil {
 		return err
 	}
-	_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: a.s.colluder.bearer, json: object{
+	_, err := w.call(ctx, request{Method: "POST", Path: "/api/campaigns", Bearer: a.s.colluder.bearer, JSON: object{
 		"advertiser_id": a.s.colluder.id, "headline": "Paid by nothing", "cta_url": "https://nothing.example.com/",
 		"bid_amount": 1000, "total_budget": 0.05,
 		"daily_budget": 0.05, "use_ad_credit": true, "target_intent_tokens": []string{"zqnothingqz"},
@@ -472,19 +473,19 @@ const evilPage = "https://evil.example.net/login"
 // them.
 func changePage(ctx context.Context, w *world, a *attacks) error {
 	if a.changed.CompareAndSwap(false, true) {
-		_, err := w.call(ctx, request{method: "PATCH", path: "/api/campaigns?id=" + w.pages, bearer: w.page.bearer,
-			json: object{
+		_, err := w.call(ctx, request{Method: "PATCH", Path: "/api/campaigns?id=" + w.pages, Bearer: w.page.bearer,
+			JSON: object{
 				"id": w.pages, "headline": "Sign in again to keep your account", "cta_url": evilPage,
 			}})
 		return err
 	}
 	links := a.old
-	from := stranger(rand.Uint32())
+	from := visitor.Address(rand.Uint32())
 	if ad, err := w.ad(ctx, publisherOf(w), "zqpageqz", from); err == nil && ad != nil {
-		links = append(links[:len(links):len(links)], ad.text("click_url"))
+		links = append(links[:len(links):len(links)], ad.Text("click_url"))
 	}
 	for _, link := range links {
-		_, header, _, err := w.send(ctx, request{method: "GET", path: link, from: from})
+		_, header, _, err := w.send(ctx, request{Method: "GET", Path: link, From: from})
 		if err == nil && strings.HasPrefix(header.Get("Location"), evilPage) {
 			a.unapproved.Add(1)
 		}
@@ -531,7 +532,7 @@ func isTimeout(err error) bool {
 
 // guess logs in with wrong passwords, from many networks.
 func guess(ctx context.Context, w *world, _ *attacks) error {
-	_, err := w.call(ctx, request{method: "POST", path: "/api/auth", from: stranger(rand.Uint32()), json: object{
+	_, err := w.call(ctx, request{Method: "POST", Path: "/api/auth", From: visitor.Address(rand.Uint32()), JSON: object{
 		"email": "admin@hostile.example", "password": fmt.Sprintf("a wrong passphrase %d", rand.Uint32()),
 	}})
 	return err
@@ -544,7 +545,7 @@ func flood(ctx context.Context, w *world, a *attacks) error {
 		for i := range words {
 			words[i] = fmt.Sprintf("w%x%x", rand.Uint64(), bytes.MinRead)
 		}
-		_, err := w.call(ctx, request{method: "POST", path: "/api/campaigns", bearer: a.flooder.bearer, json: object{
+		_, err := w.call(ctx, request{Method: "POST", Path: "/api/campaigns", Bearer: a.flooder.bearer, JSON: object{
 			"advertiser_id": a.flooder.id, "headline": "One of many", "cta_url": "https://many.example.com/",
 			"bid_amount":   1,
 			"daily_budget": 1, "total_budget": 1, "target_intent_tokens": words,
@@ -569,8 +570,8 @@ func (w *world) flooder(ctx context.Context) (p person, campaign string, err err
 // change returns a request that changes the bid of a campaign.
 func change(owner person, campaign string) request {
 	return request{
-		method: "PATCH", path: "/api/campaigns?id=" + campaign, bearer: owner.bearer,
-		json: object{"id": campaign, "bid_amount": 1 + rand.IntN(9)},
+		Method: "PATCH", Path: "/api/campaigns?id=" + campaign, Bearer: owner.bearer,
+		JSON: object{"id": campaign, "bid_amount": 1 + rand.IntN(9)},
 	}
 }
 

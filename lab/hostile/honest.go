@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"adnet/internal/load/visitor"
 	"adnet/internal/schedule"
 )
 
@@ -41,21 +42,21 @@ func (h *honest) run(ctx context.Context) {
 
 func (h *honest) visit(ctx context.Context) {
 	w := h.s.world
-	from := stranger(rand.Uint32())
+	from := visitor.Address(rand.Uint32())
 	p := w.publishers[rand.IntN(len(w.publishers))]
 	ad, ok := h.timed(
 		ctx,
-		request{method: "POST", path: "/v1/ad-request", bearer: p.key, json: object{"context": "zqcpmqz"}, from: from},
+		request{Method: "POST", Path: "/v1/ad-request", Bearer: p.key, JSON: object{"context": "zqcpmqz"}, From: from},
 	)
 	if !ok {
 		return
 	}
-	if link := ad.object("ad").text("impression_url"); link != "" {
+	if link := ad.Object("ad").Text("impression_url"); link != "" {
 		_ = schedule.Pause(ctx, 200*time.Millisecond)
-		_, _ = h.timed(ctx, request{method: "GET", path: link, from: from})
+		_, _ = h.timed(ctx, request{Method: "GET", Path: link, From: from})
 		if rand.IntN(50) == 0 {
 			_ = schedule.Pause(ctx, 400*time.Millisecond)
-			_, _ = h.timed(ctx, request{method: "GET", path: ad.object("ad").text("click_url"), from: from})
+			_, _ = h.timed(ctx, request{Method: "GET", Path: ad.Object("ad").Text("click_url"), From: from})
 		}
 	}
 	h.mu.Lock()
@@ -66,7 +67,7 @@ func (h *honest) visit(ctx context.Context) {
 // timed makes a request and records its latency. It counts refusals.
 func (h *honest) timed(ctx context.Context, r request) (object, bool) {
 	began := time.Now()
-	r.client = h.s.world.reader
+	r.Client = h.s.world.reader
 	status, _, text, err := h.s.world.send(ctx, r)
 	took := time.Since(began)
 	h.mu.Lock()

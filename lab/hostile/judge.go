@@ -45,8 +45,8 @@ func (s *suite) judge(ctx context.Context) error {
 
 // sum queries one number of the archive.
 func (s *suite) sum(ctx context.Context, query string, args ...any) (n int64, err error) {
-	name := strings.ReplaceAll(s.world.prefix, "-", "_")
-	err = s.world.events.QueryRow(ctx, strings.ReplaceAll(query, "EVENTS", name+".events"), args...).Scan(&n)
+	name := strings.ReplaceAll(s.world.Prefix, "-", "_")
+	err = s.world.Events.QueryRow(ctx, strings.ReplaceAll(query, "EVENTS", name+".events"), args...).Scan(&n)
 	return n, err
 }
 
@@ -114,7 +114,7 @@ func (s *suite) judgeCredits(ctx context.Context) error {
 	all := append(slices.Clone(s.world.publishers), s.liar, s.colluder)
 	for i, p := range all {
 		reply, err := s.world.call(
-			ctx, request{method: "GET", path: "/api/billing?action=balance", bearer: p.bearer, want: 200},
+			ctx, request{Method: "GET", Path: "/api/billing?action=balance", Bearer: p.bearer, Want: 200},
 		)
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (s *suite) judgeCredits(ctx context.Context) error {
 			return err
 		}
 		// Credits of a quarantine case are listed among the held ones and cannot be spent.
-		have := int64(reply.number("credits")+reply.number("credits_held")-reply.number("credits_quarantined")) + spent
+		have := int64(reply.Number("credits")+reply.Number("credits_held")-reply.Number("credits_quarantined")) + spent
 		s.report.SpendableCredits += have
 		if i < len(s.world.publishers) {
 			continue
@@ -154,8 +154,8 @@ func (s *suite) spentCredits(ctx context.Context, p person) (spent int64, err er
 		page, err := s.world.call(
 			ctx,
 			request{
-				method: "GET", path: "/api/billing?action=history&asset=CREDIT&limit=500" + next, bearer: p.bearer,
-				want: 200,
+				Method: "GET", Path: "/api/billing?action=history&asset=CREDIT&limit=500" + next, Bearer: p.bearer,
+				Want: 200,
 			},
 		)
 		if err != nil {
@@ -164,21 +164,21 @@ func (s *suite) spentCredits(ctx context.Context, p person) (spent int64, err er
 		entries, _ := page["entries"].([]any)
 		for _, item := range entries {
 			line, _ := item.(map[string]any)
-			if object(line).text("kind") == "credit_fund" {
-				spent -= int64(object(line).number("amount"))
+			if object(line).Text("kind") == "credit_fund" {
+				spent -= int64(object(line).Number("amount"))
 			}
 		}
-		if page.text("next") == "" {
+		if page.Text("next") == "" {
 			return spent, nil
 		}
-		next = "&before=" + page.text("next")
+		next = "&before=" + page.Text("next")
 	}
 }
 
 // judgeCases checks that no honest publisher is in quarantine.
 func (s *suite) judgeCases(ctx context.Context) error {
 	reply, err := s.world.call(
-		ctx, request{method: "GET", path: "/api/billing?action=quarantine", bearer: s.world.admin.bearer, want: 200},
+		ctx, request{Method: "GET", Path: "/api/billing?action=quarantine", Bearer: s.world.admin.bearer, Want: 200},
 	)
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (s *suite) judgeCases(ctx context.Context) error {
 	for _, item := range cases {
 		fields, _ := item.(map[string]any)
 		for _, p := range s.world.publishers {
-			if object(fields).text("developer_id") == p.developer {
+			if object(fields).Text("developer_id") == p.developer {
 				s.report.HonestHeld++
 				s.breach("an honest publisher is in quarantine: %v", fields["rule"])
 			}
@@ -227,8 +227,8 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 		s.breach("a new account has %d campaigns, at most %d", s.report.Campaigns, campaignBound)
 	}
 	kinds := map[string]int{}
-	keys, err := s.world.keys(ctx, func(key string) error {
-		kind, _, _ := strings.Cut(strings.TrimPrefix(key, s.world.prefix+":"), ":")
+	keys, err := s.world.Keys(ctx, func(key string) error {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(key, s.world.Prefix+":"), ":")
 		kinds[kind]++
 		return nil
 	})

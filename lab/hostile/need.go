@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"adnet/internal/load/visitor"
 	"adnet/internal/schedule"
 )
 
@@ -99,13 +100,13 @@ func (a *attacks) prepareNeeds(ctx context.Context) (err error) {
 		}
 	}
 	reply, err := w.call(ctx, request{
-		method: "POST", path: "/api/keys", bearer: n.site.bearer, want: 201,
-		json: object{"kind": "browser", "name": "page", "origins": []string{sitePage}},
+		Method: "POST", Path: "/api/keys", Bearer: n.site.bearer, Want: 201,
+		JSON: object{"kind": "browser", "name": "page", "origins": []string{sitePage}},
 	})
 	if err != nil {
 		return err
 	}
-	n.key = reply.text("key")
+	n.key = reply.Text("key")
 	owner, err := w.register(ctx)
 	if err != nil {
 		return err
@@ -134,10 +135,10 @@ func (n *needs) beside(
 	reply, err := w.call(
 		ctx,
 		request{
-			method: "POST", path: "/v1/ad-request", bearer: p.key, json: all, from: stranger(rand.Uint32()), want: 200,
+			Method: "POST", Path: "/v1/ad-request", Bearer: p.key, JSON: all, From: visitor.Address(rand.Uint32()), Want: 200,
 		},
 	)
-	return reply.object("ad"), reply.text("reason"), err
+	return reply.Object("ad"), reply.Text("reason"), err
 }
 
 // aim acts as the advertiser: its campaign competes for crisis texts in turn, and for ordinary
@@ -175,7 +176,7 @@ func (n *needs) crisis(ctx context.Context, w *world, p person, fields object, g
 		return nil
 	}
 	if ad, _, err = n.beside(ctx, w, p, ordinary[rand.IntN(len(ordinary))], fields); err == nil &&
-		ad.text("ad_id") == n.campaign {
+		ad.Text("ad_id") == n.campaign {
 		n.note(func() { got.Ordinary++ })
 	}
 	return err
@@ -219,11 +220,11 @@ func trySession(ctx context.Context, w *world, a *attacks) error {
 // fromPage requests an ad with the page's key.
 func (n *needs) fromPage(ctx context.Context, w *world, session, text string) (status int, reason string, err error) {
 	status, _, body, err := w.send(ctx, request{
-		method: "POST", path: "/v1/ad-request", bearer: n.key, from: stranger(rand.Uint32()),
-		header: http.Header{"Origin": {sitePage}},
-		json:   object{"context": text, "session_id": session, "min_relevance": 0},
+		Method: "POST", Path: "/v1/ad-request", Bearer: n.key, From: visitor.Address(rand.Uint32()),
+		Header: http.Header{"Origin": {sitePage}},
+		JSON:   object{"context": text, "session_id": session, "min_relevance": 0},
 	})
-	return status, decoded(body).text("reason"), err
+	return status, decoded(body).Text("reason"), err
 }
 
 // look visits the publisher's own application with the same session and its other key. It retries
@@ -293,16 +294,16 @@ func (s *suite) judgeNeeds(ctx context.Context) (err error) {
 // judgeMarks counts the refused conversations in Redis by key and hour.
 func (s *suite) judgeMarks(ctx context.Context) error {
 	w := s.world
-	_, err := w.keys(ctx, func(key string) error {
+	_, err := w.Keys(ctx, func(key string) error {
 		list, isCounts := strings.CutSuffix(key, ":keys")
-		if !isCounts || !strings.HasPrefix(key, w.prefix+":{refusals}:") {
+		if !isCounts || !strings.HasPrefix(key, w.Prefix+":{refusals}:") {
 			return nil
 		}
-		counts, err := w.cache.HGetAll(ctx, key).Result()
+		counts, err := w.Cache.HGetAll(ctx, key).Result()
 		if err != nil {
 			return err
 		}
-		stored, err := w.cache.LLen(ctx, list).Result()
+		stored, err := w.Cache.LLen(ctx, list).Result()
 		if err != nil {
 			return err
 		}

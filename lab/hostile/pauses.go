@@ -118,8 +118,8 @@ func (w *world) pause(ctx context.Context, first pauser, action string) error {
 	_, err := w.call(
 		ctx,
 		request{
-			method: "POST", path: "/api/campaigns?action=" + action, bearer: first.who.bearer,
-			json: object{"id": first.campaign}, want: 200,
+			Method: "POST", Path: "/api/campaigns?action=" + action, Bearer: first.who.bearer,
+			JSON: object{"id": first.campaign}, Want: 200,
 		},
 	)
 	if err != nil {

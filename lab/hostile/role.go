@@ -4,9 +4,9 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 
-	"adnet/internal/testenv"
 	"adnet/lab/process"
 )
 
@@ -18,21 +18,15 @@ type role struct {
 
 // launch starts a role. files limits its descriptors unless it is 0.
 func (w *world) launch(name string, files int) (*role, error) {
-	r := &role{}
-	for _, into := range []*string{&r.http, &r.admin} {
-		free, err := testenv.FreeAddr()
-		if err != nil {
-			return nil, err
-		}
-		*into = free
+	http, admin, env, err := process.Listeners()
+	if err != nil {
+		return nil, err
 	}
-	env := append(w.env[:len(w.env):len(w.env)], "ADNET_HTTP_ADDR="+r.http, "ADNET_ADMIN_ADDR="+r.admin)
 	started, err := process.Start(process.Program{
-		Name: name, Path: w.binary, Args: []string{name}, Env: env, Log: filepath.Join(w.dir, name+".log"),
+		Name: name, Path: w.binary, Args: []string{name}, Env: slices.Concat(w.env, env), Log: filepath.Join(w.dir, name+".log"),
 		Files: files,
 	})
-	r.Process = started
-	return r, err
+	return &role{started, http, admin}, err
 }
 
 // command runs a command of adnet and waits for its end.

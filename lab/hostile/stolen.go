@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"adnet/internal/load/visitor"
 	"adnet/internal/token"
 )
 
@@ -82,9 +83,9 @@ func (a *attacks) prepareTheft(ctx context.Context) (err error) {
 // Sometimes it sends the origin of another page, or checks that the victim's server still gets ads.
 func steal(ctx context.Context, w *world, a *attacks) error {
 	l := &a.s.stolen
-	from, origin := stranger(6), stolenPage
+	from, origin := visitor.Address(6), stolenPage
 	if rand.IntN(2) == 0 {
-		from = stranger(rand.Uint32())
+		from = visitor.Address(rand.Uint32())
 	}
 	foreign := rand.IntN(50) == 0
 	if foreign {
@@ -96,8 +97,8 @@ func steal(ctx context.Context, w *world, a *attacks) error {
 		}
 	}
 	status, _, text, err := w.send(ctx, request{
-		method: "POST", path: "/v1/ad-request", bearer: l.key, from: from, json: object{"context": stolenWord},
-		header: http.Header{"Origin": {origin}},
+		Method: "POST", Path: "/v1/ad-request", Bearer: l.key, From: from, JSON: object{"context": stolenWord},
+		Header: http.Header{"Origin": {origin}},
 	})
 	if err != nil {
 		return err
@@ -129,7 +130,7 @@ func (l *stolen) count(from string, status int, foreign bool) {
 
 // use shows one in ten ads from the address of its request. The others hold budget.
 func (l *stolen) use(ctx context.Context, w *world, from string, ad object) error {
-	auction, err := w.ring.Verify(token.PurposeReport.Only(), ad.text("auction_id"), time.Now())
+	auction, err := w.Ring.Verify(token.PurposeReport.Only(), ad.Text("auction_id"), time.Now())
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (l *stolen) use(ctx context.Context, w *world, from string, ad object) erro
 	}
 	l.mu.Unlock()
 	if shows {
-		_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from})
+		_, _, _, err = w.send(ctx, request{Method: "GET", Path: ad.Text("impression_url"), From: from})
 	}
 	return err
 }
@@ -152,8 +153,8 @@ func (l *stolen) visit(ctx context.Context, w *world) error {
 	status, _, _, err := w.send(
 		ctx,
 		request{
-			method: "POST", path: "/v1/ad-request", bearer: l.victim.key, json: object{"context": "zqcpmqz"},
-			from: stranger(rand.Uint32()),
+			Method: "POST", Path: "/v1/ad-request", Bearer: l.victim.key, JSON: object{"context": "zqcpmqz"},
+			From: visitor.Address(rand.Uint32()),
 		},
 	)
 	if err == nil && status != http.StatusOK {

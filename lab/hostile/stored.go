@@ -100,9 +100,9 @@ WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema')`
 
 // inClickHouse sums the active parts of the database.
 func (w *world) inClickHouse(ctx context.Context, to *stored) error {
-	tables, err := w.events.Query(
+	tables, err := w.Events.Query(
 		ctx, `SELECT table, toInt64(sum(rows)), toInt64(sum(bytes_on_disk)) FROM system.parts
-WHERE active AND database = ? GROUP BY table`, strings.ReplaceAll(w.prefix, "-", "_"),
+WHERE active AND database = ? GROUP BY table`, w.Name,
 	)
 	if err != nil {
 		return err
@@ -123,9 +123,9 @@ WHERE active AND database = ? GROUP BY table`, strings.ReplaceAll(w.prefix, "-",
 // inRedis counts the keys and their memory.
 func (w *world) inRedis(ctx context.Context, to *stored) error {
 	var sizes []*redis.IntCmd
-	pipe := w.cache.Pipeline()
-	if _, err := w.keys(ctx, func(key string) error {
-		kind, _, _ := strings.Cut(strings.TrimPrefix(key, w.prefix+":"), ":")
+	pipe := w.Cache.Pipeline()
+	if _, err := w.Keys(ctx, func(key string) error {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(key, w.Prefix+":"), ":")
 		to.rows["redis "+kind]++
 		sizes = append(sizes, pipe.MemoryUsage(ctx, key))
 		return nil
@@ -147,9 +147,9 @@ func (w *world) inKafka(ctx context.Context, to *stored) error {
 		return err
 	}
 	topics.FilterInternal()
-	names := slices.DeleteFunc(topics.Names(), func(name string) bool { return !strings.HasPrefix(name, w.prefix+".") })
+	names := slices.DeleteFunc(topics.Names(), func(name string) bool { return !strings.HasPrefix(name, w.Prefix+".") })
 	if len(names) == 0 {
-		return fmt.Errorf("no topic begins with %s", w.prefix)
+		return fmt.Errorf("no topic begins with %s", w.Prefix)
 	}
 	starts, err := admin.ListStartOffsets(ctx, names...)
 	if err != nil {
@@ -161,7 +161,7 @@ func (w *world) inKafka(ctx context.Context, to *stored) error {
 	}
 	ends.Each(func(end kadm.ListedOffset) {
 		start, _ := starts.Lookup(end.Topic, end.Partition)
-		to.rows["kafka "+strings.TrimPrefix(end.Topic, w.prefix+".")] += end.Offset - start.Offset
+		to.rows["kafka "+strings.TrimPrefix(end.Topic, w.Prefix+".")] += end.Offset - start.Offset
 	})
 	brokers, err := admin.DescribeAllLogDirs(ctx, topics.TopicsSet())
 	if err != nil {

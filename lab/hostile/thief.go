@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"adnet/internal/load/visitor"
 	"adnet/internal/schedule"
 )
 
@@ -231,7 +232,7 @@ func (w *world) eventually(ctx context.Context, holds func() (bool, error)) erro
 // without an ad. One in 30 readers follows the link, but none that of the debtor: the network needs
 // a rate of clicks.
 func (t *thief) ask(ctx context.Context, w *world, of probe) (winner string, err error) {
-	from, key := stranger(rand.Uint32()), t.publisher.key
+	from, key := visitor.Address(rand.Uint32()), t.publisher.key
 	if of.page {
 		key = t.page
 	}
@@ -239,19 +240,19 @@ func (t *thief) ask(ctx context.Context, w *world, of probe) (winner string, err
 	if err != nil {
 		return "", err
 	}
-	ad := reply.object("ad")
+	ad := reply.Object("ad")
 	if ad == nil {
-		t.reasons.Store(of.context, reply.text("reason"))
+		t.reasons.Store(of.context, reply.Text("reason"))
 		return "", nil
 	}
-	_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from})
-	if winner = ad.text("ad_id"); err != nil || winner == t.debtor || t.displayed.Add(1)%30 != 1 {
+	_, _, _, err = w.send(ctx, request{Method: "GET", Path: ad.Text("impression_url"), From: from})
+	if winner = ad.Text("ad_id"); err != nil || winner == t.debtor || t.displayed.Add(1)%30 != 1 {
 		return winner, err
 	}
 	if err := schedule.Pause(ctx, 500*time.Millisecond); err != nil { // a click needs time
 		return winner, err
 	}
-	_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("click_url"), from: from})
+	_, _, _, err = w.send(ctx, request{Method: "GET", Path: ad.Text("click_url"), From: from})
 	return winner, err
 }
 
@@ -264,9 +265,9 @@ func (w *world) adFor(ctx context.Context, key string, of probe, from string) (r
 	}
 	for range 20 {
 		if reply, err = w.call(ctx, request{
-			method: "POST", path: "/v1/ad-request", bearer: key, json: object{"context": of.context}, from: from,
-			header: headers, want: 200,
-		}); err != nil || reply.text("reason") != "stale" {
+			Method: "POST", Path: "/v1/ad-request", Bearer: key, JSON: object{"context": of.context}, From: from,
+			Header: headers, Want: 200,
+		}); err != nil || reply.Text("reason") != "stale" {
 			return reply, err
 		}
 		_ = schedule.Pause(ctx, 200*time.Millisecond)
@@ -351,14 +352,14 @@ func (t *thief) probe(ctx context.Context, w *world) (counts sold, err error) {
 
 // register creates the accounts: half of one mailbox and network, the others of several domains.
 func (t *thief) register(ctx context.Context, w *world) error {
-	home := stranger(rand.Uint32())
+	home := visitor.Address(rand.Uint32())
 	t.accounts = make([]person, thiefAccounts)
 	var under errgroup.Group
 	under.SetLimit(4) // passwords are hashed
 	for n := range thiefAccounts {
 		email, from := fmt.Sprintf("thi.ef+%d@gmail.com", n), home
 		if n >= thiefCopies {
-			email, from = fmt.Sprintf("me@%s", t.domain(w, n, 0)), stranger(rand.Uint32())
+			email, from = fmt.Sprintf("me@%s", t.domain(w, n, 0)), visitor.Address(rand.Uint32())
 		}
 		under.Go(func() error {
 			p, err := w.signUp(ctx, email, from)
@@ -376,7 +377,7 @@ func (t *thief) register(ctx context.Context, w *world) error {
 
 // domain returns a domain of an account's own.
 func (*thief) domain(w *world, account, campaign int) string {
-	return fmt.Sprintf("thief%d-%d-%s.example", account, campaign, strings.TrimPrefix(w.prefix, "hostile-"))
+	return fmt.Sprintf("thief%d-%d-%s.example", account, campaign, strings.TrimPrefix(w.Prefix, "hostile-"))
 }
 
 // thiefWords are the words of its campaigns: the payer's and its rivals', and those of requests
@@ -416,12 +417,12 @@ func (t *thief) advertise(ctx context.Context, w *world) error {
 			}
 			under.Go(func() error {
 				reply, err := w.call(ctx, request{
-					method: "POST", path: "/api/campaigns", bearer: p.bearer, json: fields, want: 201,
+					Method: "POST", Path: "/api/campaigns", Bearer: p.bearer, JSON: fields, Want: 201,
 				})
 				mu.Lock()
 				defer mu.Unlock()
-				t.campaigns[reply.object("campaign").text("id")] = err == nil
-				if reply.object("campaign").text("status") == "active" {
+				t.campaigns[reply.Object("campaign").Text("id")] = err == nil
+				if reply.Object("campaign").Text("status") == "active" {
 					t.loot.Live++
 				}
 				return err
@@ -441,13 +442,13 @@ func (t *thief) hoard(ctx context.Context, w *world) error {
 	keys := make([]string, thiefKeys)
 	for i := range keys {
 		reply, err := w.call(ctx, request{
-			method: "POST", path: "/api/keys", bearer: t.accounts[i*thiefAccounts/thiefKeys].bearer,
-			json: object{"kind": "publisher", "name": "mine"}, want: 201,
+			Method: "POST", Path: "/api/keys", Bearer: t.accounts[i*thiefAccounts/thiefKeys].bearer,
+			JSON: object{"kind": "publisher", "name": "mine"}, Want: 201,
 		})
 		if err != nil {
 			return err
 		}
-		keys[i] = reply.text("key")
+		keys[i] = reply.Text("key")
 	}
 	var mu sync.Mutex
 	var under errgroup.Group
@@ -455,12 +456,12 @@ func (t *thief) hoard(ctx context.Context, w *world) error {
 	for n := range thiefRequests {
 		under.Go(func() error {
 			reply, err := w.call(ctx, request{
-				method: "POST", path: "/v1/ad-request", bearer: keys[n%len(keys)], want: 200,
-				json: object{"context": thiefProbes[0].context}, from: stranger(rand.Uint32()),
+				Method: "POST", Path: "/v1/ad-request", Bearer: keys[n%len(keys)], Want: 200,
+				JSON: object{"context": thiefProbes[0].context}, From: visitor.Address(rand.Uint32()),
 			})
 			mu.Lock()
 			defer mu.Unlock()
-			if reply.object("ad").text("ad_id") == t.payer {
+			if reply.Object("ad").Text("ad_id") == t.payer {
 				t.loot.Unshown++
 			}
 			return err
@@ -480,24 +481,24 @@ func (t *thief) report(ctx context.Context, w *world) error {
 			if err != nil {
 				return err
 			}
-			from := stranger(rand.Uint32())
+			from := visitor.Address(rand.Uint32())
 			var ad object
 			if err := w.eventually(ctx, func() (bool, error) {
 				reply, err := w.adFor(ctx, key, probe{context: reportedWord, page: true}, from)
-				ad = reply.object("ad")
-				return ad.text("ad_id") == t.reported, err
+				ad = reply.Object("ad")
+				return ad.Text("ad_id") == t.reported, err
 			}); err != nil {
 				return nil // counted as a missing report
 			}
-			_, _, _, err = w.send(ctx, request{method: "GET", path: ad.text("impression_url"), from: from})
+			_, _, _, err = w.send(ctx, request{Method: "GET", Path: ad.Text("impression_url"), From: from})
 			if err != nil {
 				return err
 			}
 			err = w.eventually(ctx, func() (bool, error) { // until the impression is settled
 				status, _, _, err := w.send(ctx, request{
-					method: "POST", path: ad.text("receipt_url"), from: from,
-					body:   []byte("reason=scam&text=it+took+my+money"),
-					header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
+					Method: "POST", Path: ad.Text("receipt_url"), From: from,
+					Body:   []byte("reason=scam&text=it+took+my+money"),
+					Header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}},
 				})
 				return status == http.StatusOK, err
 			})

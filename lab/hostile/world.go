@@ -1,31 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"adnet/internal/load/visitor"
 	"adnet/internal/stripe/stripetest"
-	"adnet/internal/token"
 	"adnet/lab/product"
+	"adnet/lab/site"
 )
 
 // standingEvery is the interval in which votes and bounds of campaigns are computed.
@@ -39,20 +31,16 @@ type world struct {
 	s      *suite
 	dir    string
 	binary string
-	prefix string
 	env    []string
 	paySec string
-	ring   *token.Keyring
 
-	events driver.Conn
-	rows   *pgxpool.Pool
-	cache  *redis.Client
-	broker *kgo.Client
-	undo   []func(context.Context) error
+	*site.Site // nil before the servers are connected
+	rows       *pgxpool.Pool
+	broker     *kgo.Client
 
 	addr               string // of ingress
 	ingress, consumers *role
-	http               *http.Client
+	visitor            *visitor.Client
 	reader             *http.Client // for honest visits, separate from the attackers' connections
 
 	admin                        person
@@ -65,14 +53,11 @@ type world struct {
 type person struct{ id, developer, bearer, key string }
 
 func openWorld(ctx context.Context, s *suite) (*world, error) {
-	w := &world{s: s, prefix: "hostile-" + strings.ToLower(rand.Text()[:8]), paySec: "whsec_" + rand.Text()}
-	for _, client := range []**http.Client{&w.http, &w.reader} {
-		*client = &http.Client{
-			Timeout:       10 * time.Second,
-			Transport:     &http.Transport{MaxIdleConnsPerHost: 64},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
+	w := &world{s: s, paySec: "whsec_" + rand.Text()}
+	w.visitor = &visitor.Client{
+		Base: func() string { return "http://" + w.addr }, HTTP: visitor.NewHTTP(10 * time.Second),
 	}
+	w.reader = visitor.NewHTTP(10 * time.Second)
 	for _, step := range []func(context.Context) error{w.build, w.connect, w.start, w.populate} {
 		if err := step(ctx); err != nil {
 			return w, err
@@ -98,66 +83,30 @@ func (w *world) build(ctx context.Context) (err error) {
 
 // connect creates a database on each server and opens the suite's connections.
 func (w *world) connect(ctx context.Context) error {
-	servers := map[string]string{}
-	for _, name := range []string{
-		"ADNET_TEST_POSTGRES", "ADNET_TEST_REDIS", "ADNET_TEST_KAFKA", "ADNET_TEST_CLICKHOUSE", "ADNET_POSTGRES_URL",
-	} {
-		if servers[name] = os.Getenv(name); servers[name] == "" {
-			return fmt.Errorf(`%s is not set: run "make hostile", which starts the servers`, name)
-		}
-	}
-	name := strings.ReplaceAll(w.prefix, "-", "_")
-	postgres, err := w.postgres(ctx, servers["ADNET_TEST_POSTGRES"], name)
+	servers, err := site.FromEnv("hostile")
 	if err != nil {
 		return err
 	}
-	options, err := clickhouse.ParseDSN(servers["ADNET_TEST_CLICKHOUSE"])
-	if err != nil {
+	if w.Site, err = site.Create(ctx, servers, "hostile"); err != nil {
 		return err
 	}
-	if w.events, err = clickhouse.Open(options); err != nil {
+	if w.rows, err = pgxpool.New(ctx, w.Database); err != nil {
 		return err
 	}
-	if err := w.events.Exec(ctx, "CREATE DATABASE "+name+" ENGINE = Atomic"); err != nil {
+	if w.broker, err = kgo.NewClient(kgo.SeedBrokers(servers.Kafka)); err != nil {
 		return err
 	}
-	w.undo = append(w.undo, func(ctx context.Context) error {
-		return errors.Join(w.events.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" SYNC"), w.events.Close())
-	})
-	analytics := strings.Replace(servers["ADNET_TEST_CLICKHOUSE"], "/"+options.Auth.Database, "/"+name, 1)
-	w.cache = redis.NewClient(&redis.Options{Addr: servers["ADNET_TEST_REDIS"]})
-	w.undo = append(w.undo, func(ctx context.Context) error {
-		_, err := w.keys(ctx, func(key string) error { return w.cache.Unlink(ctx, key).Err() })
-		return errors.Join(err, w.cache.Close())
-	})
-	if w.broker, err = kgo.NewClient(kgo.SeedBrokers(servers["ADNET_TEST_KAFKA"])); err != nil {
-		return err
-	}
-	w.undo = append(w.undo, func(context.Context) error {
-		w.broker.Close()
-		return nil
-	})
 	// A separate role, because verify also checks that the processes cannot change the ledger.
-	application, err := url.Parse(os.Getenv("ADNET_POSTGRES_URL"))
+	application := os.Getenv("ADNET_POSTGRES_URL")
+	if application == "" {
+		return errors.New(`ADNET_POSTGRES_URL is not set: run "make hostile", which starts the servers`)
+	}
+	application, err = site.At(application, w.Name)
 	if err != nil {
 		return err
 	}
-	application.Path = "/" + name
-	signing := "k1:" + secret()
-	keys, err := token.ParseKeys(signing)
-	if err != nil {
-		return err
-	}
-	if w.ring, err = token.NewKeyring(keys); err != nil {
-		return err
-	}
-	w.env = append(os.Environ(),
-		"ADNET_POSTGRES_OWNER_URL="+postgres, "ADNET_POSTGRES_URL="+application.String(),
-		"ADNET_CLICKHOUSE_URL="+analytics,
-		"ADNET_REDIS_ADDR="+servers["ADNET_TEST_REDIS"], "ADNET_REDIS_PREFIX="+w.prefix,
-		"ADNET_KAFKA_BROKERS="+servers["ADNET_TEST_KAFKA"], "ADNET_KAFKA_TOPIC_PREFIX="+w.prefix+".",
-		"ADNET_KAFKA_PARTITIONS=4",
-		"ADNET_TOKEN_KEYS="+signing, "ADNET_SESSION_KEYS=s1:"+secret(),
+	w.env = append(append(os.Environ(), w.Env...),
+		"ADNET_POSTGRES_URL="+application,
 		"ADNET_ADMIN_EMAIL=admin@hostile.example", "ADNET_ADMIN_PASSWORD=administrator of the hostile suite",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_STRIPE_WEBHOOK_SECRET="+w.paySec,
 		"ADNET_LOG_LEVEL=warn",
@@ -179,32 +128,6 @@ func (w *world) connect(ctx context.Context) error {
 	return nil
 }
 
-func (w *world) postgres(ctx context.Context, server, name string) (database string, err error) {
-	admin, err := pgxpool.New(ctx, server)
-	if err != nil {
-		return "", err
-	}
-	if _, err := admin.Exec(ctx, "CREATE DATABASE "+name); err != nil {
-		return "", err
-	}
-	w.undo = append(w.undo, func(ctx context.Context) error {
-		defer admin.Close()
-		_, err := admin.Exec(ctx, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
-		return err
-	})
-	owner, err := url.Parse(server)
-	if err != nil {
-		return "", err
-	}
-	owner.Path = "/" + name
-	w.rows, err = pgxpool.New(ctx, owner.String())
-	w.undo = append(w.undo, func(context.Context) error {
-		w.rows.Close()
-		return nil
-	})
-	return owner.String(), err
-}
-
 // start migrates and starts both processes.
 func (w *world) start(ctx context.Context) error {
 	w.s.say("starting adnet")
@@ -224,17 +147,10 @@ func (w *world) start(ctx context.Context) error {
 
 // populate creates the honest accounts.
 func (w *world) populate(ctx context.Context) (err error) {
-	login, err := w.call(
-		ctx,
-		request{
-			method: "POST", path: "/api/auth",
-			json: object{"email": "admin@hostile.example", "password": "administrator of the hostile suite"}, want: 200,
-		},
-	)
+	w.admin.bearer, err = w.visitor.Login(ctx, "admin@hostile.example", "administrator of the hostile suite")
 	if err != nil {
 		return err
 	}
-	w.admin.bearer = login.text("token")
 	for range 3 {
 		p, err := w.publisher(ctx)
 		if err != nil {
@@ -279,20 +195,20 @@ func (w *world) campaign(ctx context.Context, owner person, fields object) (id s
 		all[name] = value
 	}
 	reply, err := w.call(
-		ctx, request{method: "POST", path: "/api/campaigns", bearer: owner.bearer, json: all, want: 201},
+		ctx, request{Method: "POST", Path: "/api/campaigns", Bearer: owner.bearer, JSON: all, Want: 201},
 	)
 	if err != nil {
 		return "", err
 	}
-	created := reply.object("campaign")
-	if created.text("status") == "active" && created.text("delivers") == "everywhere" {
-		return created.text("id"), nil
+	created := reply.Object("campaign")
+	if created.Text("status") == "active" && created.Text("delivers") == "everywhere" {
+		return created.Text("id"), nil
 	}
 	_, err = w.call(ctx, request{
-		method: "POST", path: "/api/campaigns?action=review", bearer: w.admin.bearer, want: 200,
-		json: object{"id": created.text("id"), "decision": "approved"},
+		Method: "POST", Path: "/api/campaigns?action=review", Bearer: w.admin.bearer, Want: 200,
+		JSON: object{"id": created.Text("id"), "decision": "approved"},
 	})
-	return created.text("id"), err
+	return created.Text("id"), err
 }
 
 // unreviewed creates the first campaign of an advertiser with a balance, which pages show before a
@@ -307,35 +223,24 @@ func (w *world) unreviewed(ctx context.Context, fields object) (id string, err e
 	}
 	fields["advertiser_id"], fields["pacing"] = owner.id, "asap"
 	reply, err := w.call(
-		ctx, request{method: "POST", path: "/api/campaigns", bearer: owner.bearer, json: fields, want: 201},
+		ctx, request{Method: "POST", Path: "/api/campaigns", Bearer: owner.bearer, JSON: fields, Want: 201},
 	)
-	return reply.object("campaign").text("id"), err
+	return reply.Object("campaign").Text("id"), err
 }
 
 // pageKey creates a browser key for the pages of an origin.
 func (w *world) pageKey(ctx context.Context, owner person, origin string) (key string, err error) {
-	reply, err := w.call(ctx, request{
-		method: "POST", path: "/api/keys", bearer: owner.bearer, want: 201,
-		json: object{"kind": "browser", "name": "page", "origins": []string{origin}},
-	})
-	return reply.text("key"), err
+	return w.visitor.Key(ctx, owner.bearer, object{"kind": "browser", "name": "page", "origins": []string{origin}})
 }
 
 // register creates an account that has nothing in common with others.
 func (w *world) register(ctx context.Context) (person, error) {
-	return w.signUp(ctx, "owner@"+strings.ToLower(rand.Text()[:12])+".example", stranger(w.s.rng.Uint32()))
+	return w.signUp(ctx, "owner@"+strings.ToLower(rand.Text()[:12])+".example", visitor.Address(w.s.rng.Uint32()))
 }
 
 func (w *world) signUp(ctx context.Context, email, from string) (person, error) {
-	reply, err := w.call(ctx, request{
-		method: "POST", path: "/api/auth?action=register", from: from, want: 201,
-		json: object{"email": email, "password": "a long passphrase " + rand.Text()[:6]},
-	})
-	if err != nil {
-		return person{}, err
-	}
-	user := reply.object("user")
-	return person{id: user.text("id"), developer: user.text("developer_id"), bearer: reply.text("token")}, nil
+	a, err := w.visitor.Register(ctx, email, "a long passphrase "+rand.Text()[:6], from)
+	return person{id: a.ID, developer: a.Developer, bearer: a.Bearer}, err
 }
 
 // publisher creates an account with a key.
@@ -344,14 +249,7 @@ func (w *world) publisher(ctx context.Context) (person, error) {
 	if err != nil {
 		return p, err
 	}
-	reply, err := w.call(
-		ctx,
-		request{
-			method: "POST", path: "/api/keys", bearer: p.bearer, json: object{"kind": "publisher", "name": "hostile"},
-			want: 201,
-		},
-	)
-	p.key = reply.text("key")
+	p.key, err = w.visitor.Key(ctx, p.bearer, object{"kind": "publisher", "name": "hostile"})
 	return p, err
 }
 
@@ -360,117 +258,23 @@ func (w *world) pay(ctx context.Context, advertiser string, amount int64) error 
 	name := rand.Text()
 	body := stripetest.Paid("evt_"+name, "pi_"+name, amount*100, advertiser)
 	_, err := w.call(ctx, request{
-		method: "POST", path: "/api/billing?action=webhook", body: []byte(body), want: 200,
-		header: stripetest.Sign(body, w.paySec, time.Now()),
+		Method: "POST", Path: "/api/billing?action=webhook", Body: []byte(body), Want: 200,
+		Header: stripetest.Sign(body, w.paySec, time.Now()),
 	})
 	return err
 }
 
-// object is a JSON object.
-type object map[string]any
-
-func (o object) text(name string) string { s, _ := o[name].(string); return s }
-
-func (o object) number(name string) float64 { n, _ := o[name].(float64); return n }
-
-func (o object) object(name string) object { m, _ := o[name].(map[string]any); return m }
-
-// request is one call. Without want any status is accepted.
-type request struct {
-	method, path, bearer, from, agent string
-	client                            *http.Client // nil means the attackers' client
-	header                            http.Header
-	json                              object
-	body                              []byte
-	want                              int
-}
-
-const browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
+type (
+	object  = visitor.Object
+	request = visitor.Request
+)
 
 // call makes a request and decodes its JSON reply.
-func (w *world) call(ctx context.Context, r request) (object, error) {
-	status, header, text, err := w.send(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if r.want != 0 && status != r.want {
-		return nil, fmt.Errorf("%s %s: %d %s", r.method, r.path, status, text)
-	}
-	var out object
-	if strings.Contains(header.Get("Content-Type"), "json") {
-		if err := json.Unmarshal(text, &out); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
+func (w *world) call(ctx context.Context, r request) (object, error) { return w.visitor.Call(ctx, r) }
 
 func (w *world) send(ctx context.Context, r request) (status int, header http.Header, text []byte, err error) {
-	if r.json != nil {
-		if r.body, err = json.Marshal(r.json); err != nil {
-			return 0, nil, nil, err
-		}
-	}
-	target := r.path
-	if !strings.HasPrefix(target, "http") {
-		target = "http://" + w.addr + r.path
-	}
-	created, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	if r.header != nil {
-		created.Header = r.header.Clone()
-	}
-	created.Header.Set("User-Agent", browser)
-	if r.agent != "" {
-		created.Header.Set("User-Agent", r.agent)
-	}
-	if r.body != nil && created.Header.Get("Content-Type") == "" {
-		created.Header.Set("Content-Type", "application/json")
-	}
-	if r.bearer != "" {
-		created.Header.Set("Authorization", "Bearer "+r.bearer)
-	}
-	if r.from != "" {
-		created.Header.Set("X-Forwarded-For", r.from)
-	}
-	client := w.http
-	if r.client != nil {
-		client = r.client
-	}
-	reply, err := client.Do(created)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	defer func() { _ = reply.Body.Close() }()
-	text, err = io.ReadAll(reply.Body)
-	return reply.StatusCode, reply.Header, text, err
-}
-
-// stranger returns a public address derived from a number.
-func stranger(n uint32) string {
-	return net.IPv4(byte(11+n%80), byte(n>>8), byte(n>>16), byte(1+n>>24%254)).String()
-}
-
-// keys visits the installation's keys in Redis and counts them.
-func (w *world) keys(ctx context.Context, visit func(key string) error) (count int64, err error) {
-	all := w.cache.Scan(ctx, 0, w.prefix+":*", 1000).Iterator()
-	for all.Next(ctx) {
-		count++
-		if visit != nil {
-			if err := visit(all.Val()); err != nil {
-				return count, err
-			}
-		}
-	}
-	return count, all.Err()
-}
-
-func secret() string {
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails
-	return base64.StdEncoding.EncodeToString(key)
+	reply, err := w.visitor.Send(ctx, r)
+	return reply.Status, reply.Header, reply.Body, err
 }
 
 // close ends the processes and removes the databases, topics and keys of the world.
@@ -480,12 +284,14 @@ func (w *world) close() (failed error) {
 			p.Stop()
 		}
 	}
-	// The run may have been interrupted. Its context is then cancelled, but the databases must
-	// still be dropped.
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	for i := len(w.undo) - 1; i >= 0; i-- {
-		failed = errors.Join(failed, w.undo[i](ctx))
+	if w.rows != nil {
+		w.rows.Close()
+	}
+	if w.broker != nil {
+		w.broker.Close()
+	}
+	if w.Site != nil {
+		failed = w.Drop()
 	}
 	if w.dir != "" && len(w.s.report.Breaches) == 0 {
 		failed = errors.Join(failed, os.RemoveAll(w.dir))

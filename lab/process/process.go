@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"adnet/internal/schedule"
+	"adnet/internal/testenv"
 )
 
 // Program describes a program to start.
@@ -86,6 +87,16 @@ func Start(p Program) (*Process, error) {
 		close(child.ended)
 	}()
 	return child, nil
+}
+
+// Listeners returns free loopback addresses for the two listeners of a process of adnet, host:port,
+// and the settings that name them.
+func Listeners() (public, admin string, env []string, err error) {
+	public, err = testenv.FreeAddr()
+	if err == nil {
+		admin, err = testenv.FreeAddr()
+	}
+	return public, admin, []string{"ADNET_HTTP_ADDR=" + public, "ADNET_ADMIN_ADDR=" + admin}, err
 }
 
 // Signal sends a signal to a process that has not ended.

@@ -4,6 +4,8 @@ package product
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -62,6 +64,13 @@ func (b Build) Make(ctx context.Context) error {
 		return fmt.Errorf("go build: %w: %s", err, out)
 	}
 	return nil
+}
+
+// Key returns a random key in the form of adnet's key settings.
+func Key() string {
+	var key [32]byte
+	_, _ = rand.Read(key[:]) // never fails
+	return "k1:" + base64.StdEncoding.EncodeToString(key[:])
 }
 
 // Fits checks that the replacement applies to the module in a folder.

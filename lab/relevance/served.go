@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -13,9 +11,9 @@ import (
 	"time"
 
 	"adnet/auction"
+	"adnet/internal/load/visitor"
 	"adnet/internal/money"
 	"adnet/internal/subject"
-	"adnet/internal/testenv"
 	"adnet/lab/process"
 	"adnet/lab/product"
 )
@@ -82,11 +80,7 @@ func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world
 }
 
 func (in *installation) start(w *served) error {
-	addr, err := testenv.FreeAddr()
-	if err != nil {
-		return err
-	}
-	admin, err := testenv.FreeAddr()
+	addr, admin, env, err := process.Listeners()
 	if err != nil {
 		return err
 	}
@@ -94,10 +88,9 @@ func (in *installation) start(w *served) error {
 	w.base = "http://" + addr
 	w.process, err = process.Start(process.Program{
 		Name: "adnet standalone", Path: in.binary, Log: filepath.Join(in.dir, fmt.Sprintf("%d.log", in.started)),
+		Env: append(os.Environ(), env...),
 		Args: []string{
-			"standalone", "--demo=off", "--log-level=warn", "--http-addr", addr, "--admin-addr", admin, "--admin-email",
-			ownerEmail,
-			"--admin-password", ownerPassword, "--rate-per-minute=0",
+			"standalone", "--demo=off", "--log-level=warn", "--admin-email", ownerEmail, "--admin-password", ownerPassword, "--rate-per-minute=0",
 		},
 	})
 	if err != nil {
@@ -208,34 +201,12 @@ func (w *served) send(method, path string, body any, into any) {
 }
 
 func (w *served) exchange(method, path string, body any, into any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	request, err := http.NewRequest(method, w.base+path, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
+	bearer := w.bearer
 	if path == "/v1/ad-request" {
-		request.Header.Set("Authorization", "Bearer "+w.key)
-	} else if w.bearer != "" {
-		request.Header.Set("Authorization", "Bearer "+w.bearer)
+		bearer = w.key
 	}
-	reply, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = reply.Body.Close() }()
-	var answer bytes.Buffer
-	if _, err := answer.ReadFrom(reply.Body); err != nil {
-		return err
-	}
-	if reply.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s: %s", path, text, reply.Status, answer.Bytes())
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(answer.Bytes(), into)
+	as := visitor.Client{Base: visitor.Of(w.base), HTTP: http.DefaultClient}
+	return as.Do(context.Background(), visitor.Request{
+		Method: method, Path: path, Bearer: bearer, JSON: body, Want: visitor.Success,
+	}, into)
 }

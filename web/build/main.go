@@ -2,9 +2,8 @@
 // pages from web/sdk into ingress/snippet/dist, the card of MCP Apps from web/mcp into ingress/mcp,
 // the ad previews from web/preview into ingress/preview/dist, and the console from web/console into
 // ingress/console/dist. The console consists of modules and a style sheet with hashes in their names,
-// and a page that loads them. Each file also has a gzip and a brotli form. The command needs
-// web/node_modules (npm ci in web). deploy/web.sh installs them, generates the client's types and
-// runs the command. With --sizes it builds nothing and only checks the committed files and the
+// and a page that loads them. The command needs web/node_modules (npm ci in web). deploy/web.sh
+// installs them, generates the client's types and runs the command. With --sizes it builds nothing and only checks the committed files and the
 // imports of the npm package against their size limits, without Node.
 package main
 
@@ -25,7 +24,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/andybalholm/brotli"
 	"github.com/evanw/esbuild/pkg/api"
 )
 
@@ -84,7 +82,7 @@ func buildSnippet() error {
 		return fmt.Errorf("%d errors", len(result.Errors))
 	}
 	script := result.OutputFiles[0].Contents
-	zipped, err := compressed(snippet, script)
+	zipped, err := measured(snippet, script)
 	if err != nil {
 		return err
 	}
@@ -220,7 +218,7 @@ func write(files []api.OutputFile, meta *metafile) error {
 	all := append(files, api.OutputFile{Path: dist + "/assets/" + iconName, Contents: icon})
 	for _, file := range all {
 		name := filepath.Base(file.Path)
-		zipped, err := compressed(dist+"/assets/"+name, file.Contents)
+		zipped, err := measured(dist+"/assets/"+name, file.Contents)
 		if err != nil {
 			return err
 		}
@@ -276,27 +274,22 @@ func linked(page []byte, initial []string, style, icon string) []byte {
 	)
 }
 
-// compressed writes a file and its compressed forms, and returns its length as gzip.
-func compressed(path string, content []byte) (int, error) {
-	var zipped, br bytes.Buffer
-	gz, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+// measured writes a file and returns its length as gzip.
+func measured(path string, content []byte) (int, error) {
+	zipped, err := weight(content)
+	return zipped, cmp.Or(err, os.WriteFile(path, content, 0o644))
+}
+
+// weight returns the length of a text as gzip. The server compresses it in the same way.
+func weight(content []byte) (int, error) {
+	var zipped bytes.Buffer
+	w, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
 	if err != nil {
 		return 0, err
 	}
-	better := brotli.NewWriterLevel(&br, brotli.BestCompression)
-	for _, w := range []interface {
-		Write([]byte) (int, error)
-		Close() error
-	}{gz, better} {
-		if _, err := w.Write(content); err != nil {
-			return 0, err
-		}
-		if err := w.Close(); err != nil {
-			return 0, err
-		}
-	}
-	return zipped.Len(), cmp.Or(os.WriteFile(path, content, 0o644), os.WriteFile(path+".gz", zipped.Bytes(), 0o644),
-		os.WriteFile(path+".br", br.Bytes(), 0o644))
+	_, err = w.Write(content)
+	err = cmp.Or(err, w.Close())
+	return zipped.Len(), err
 }
 
 // size holds the sizes of a build in bytes of gzip.

@@ -23,6 +23,6 @@ func buildPreview() error {
 	if err := os.MkdirAll(previews, 0o755); err != nil {
 		return err
 	}
-	_, err := compressed(previews+"/preview.js", result.OutputFiles[0].Contents)
+	_, err := measured(previews+"/preview.js", result.OutputFiles[0].Contents)
 	return err
 }

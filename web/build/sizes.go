@@ -46,9 +46,6 @@ func consoleSizes() error {
 	}
 	var s size
 	for _, name := range names {
-		if ext := filepath.Ext(name); ext != ".js" && ext != ".css" {
-			continue // a compressed form
-		}
 		zipped, err := weigh(name)
 		if err != nil {
 			return err
@@ -66,13 +63,13 @@ func consoleSizes() error {
 	return s.check()
 }
 
-// weigh returns the size of the gzip form beside a built file.
+// weigh returns the size of a built file as gzip.
 func weigh(path string) (int, error) {
-	info, err := os.Stat(path + ".gz")
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
-	return int(info.Size()), nil
+	return weight(content)
 }
 
 // npmImports measures each import of the npm package with its dependencies except React.

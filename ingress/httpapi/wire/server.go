@@ -1,6 +1,6 @@
 // Package wire is the connection layer below the HTTP engine. fasthttp reads the requests of a
 // connection and writes the replies, and an ordinary http.Handler answers them. With net/http's own
-// loop a beacon costs half as much again (rows beacon and ad_request_100k of lab/bench), because it
+// loop a beacon costs half as much again (rows beacon and ad_request_100k of make bench), because it
 // starts and stops a second reader beside every handler.
 //
 // It supports HTTP/1.1 and 1.0. A request is read completely before its handler runs, and a reply
