@@ -44,11 +44,11 @@ func TestExampleChat(t *testing.T) {
 	}
 	ask("How do I cache a monorepo pipeline?")
 	require.NoError(
-		t, tab.Await(`seen.said.includes('filled') && document.querySelector('adnet-ad').offsetHeight > 0`), "%+v",
+		t, tab.Await(`seen.events.includes('filled') && document.querySelector('adnet-ad').offsetHeight > 0`), "%+v",
 		noted(t, tab),
 	)
 	ask("Explain the Sicilian opening in chess")
-	require.NoError(t, tab.Await(`document.querySelectorAll('.assistant').length === 2 && seen.said.length >= 2`))
+	require.NoError(t, tab.Await(`document.querySelectorAll('.assistant').length === 2 && seen.events.length >= 2`))
 	for _, v := range []browser.View{desk, {Width: phone.Width, Height: phone.Height, Dark: true}} {
 		require.NoError(t, tab.Look(v))
 		w.examine(t, tab, v)
