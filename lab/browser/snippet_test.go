@@ -70,8 +70,8 @@ addEventListener('filled', (e) => {
 // notes is what was observed.
 type notes struct {
 	Policy, Errors, Events []string
-	Shift                   float64
-	Viewed, Reference       []float64
+	Shift                  float64
+	Viewed, Reference      []float64
 }
 
 func noted(t *testing.T, tab *browser.Tab) (n notes) {
