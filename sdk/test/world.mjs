@@ -81,8 +81,8 @@ function api(url) {
 const creatives = {
   native: { headline: 'Rides in a', subtext: 'Above the clouds' },
   image: {
-    headline: 'Backups of each',
-    subtext: 'Kept twice, far apart',
+    headline: 'Photos of a',
+    subtext: 'Taken at dawn by pilots',
     media_url: 'https://backup.example/ad.png',
   },
   video: {
