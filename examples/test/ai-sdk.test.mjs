@@ -39,9 +39,9 @@ async function ask(messages) {
 const question = (text) => ({ id: '1', role: 'user', parts: [{ type: 'text', text }] });
 
 test('the answer comes with an ad beside it', async () => {
-  const parts = await ask([question('How do I back up Postgres?')]);
+  const parts = await ask([question('How do I back up a Postgres database?')]);
   const text = parts.find((part) => part.type === 'text');
-  assert.match(text.text, /How do I back up Postgres/);
+  assert.match(text.text, /How do I back up a Postgres database/);
   const ads = parts.filter((part) => part.type === 'data-ad');
   assert.equal(ads.length, 1);
   assert.equal(ads[0].data.disclosure_label, 'Sponsored');
@@ -62,7 +62,7 @@ test('the ad of an earlier turn is in no prompt', async () => {
     ],
   };
   const parts = await ask([
-    question('How do I back up Postgres?'),
+    question('How do I back up a Postgres database?'),
     earlier,
     { ...question('And every night?'), id: '3' },
   ]);

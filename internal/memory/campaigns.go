@@ -244,7 +244,6 @@ func (s *core) keep(k *stored, before *campaign.Campaign, after campaign.Campaig
 	}
 	k.follow(before.Status == campaign.Active, after.UpdatedAt)
 	s.logChange(k)
-	s.ledger.campaignTouched(after.ID)
 }
 
 // follow opens or closes the inactive interval when the campaign stopped or began to be active at
@@ -264,8 +263,10 @@ func (k *stored) follow(wasActive bool, at time.Time) {
 }
 
 // logChange appends k's new version. Outdated entries are dropped once they are the majority, so
-// the log stays within twice the number of campaigns.
+// the log stays within twice the number of campaigns. The campaign's room changes too, so that the
+// version of a room is never below the config version that a caller waits for.
 func (s *core) logChange(k *stored) {
+	s.ledger.campaignTouched(k.ID)
 	s.changes = append(s.changes, versioned{k.ConfigVersion, k})
 	if len(s.changes) > 2*len(s.campaigns)+16 {
 		s.changes = slices.DeleteFunc(s.changes, versioned.outdated)

@@ -145,34 +145,6 @@ func TestNeverChargedIsOwedAConstant(t *testing.T) {
 	}
 }
 
-// A family that turns each used up campaign into one that pays for conversions, of which few are
-// expected, or archives it, gets no more than with one campaign.
-func TestChangesOfBillingRenewNoAllowance(t *testing.T) {
-	for _, next := range []campaign.BillingModel{campaign.CPC, campaign.CPA, campaign.CPM} {
-		m := newMarket(3)
-		first := len(m.in.Campaigns)
-		var got money.Micros
-		for round := range 20 {
-			m.in.Campaigns = append(m.in.Campaigns, Campaign{
-				ID: id(round), Family: id(1), Billing: campaign.CPC, Bid: 2 * money.USD,
-			})
-			m.judge()
-			at := first + round
-			for range 300 {
-				_, value := m.show(at, 5, 0)
-				m.in.Campaigns[at].Clicks, m.in.Campaigns[at].Acts, m.in.Campaigns[at].Charged = 0, 0, 0
-				got += value
-				m.judge()
-			}
-			c := &m.in.Campaigns[at]
-			if c.Former = []Former{{c.Billing, c.Bid}}; next != campaign.CPC {
-				c.Billing, c.Bid = next, 10_000
-			}
-		}
-		require.LessOrEqual(t, got, Allowance+money.USD, next)
-	}
-}
-
 // Honest campaigns whose rates lie within half and twice the network's are shown nearly as often as
 // without any bound: 100 networks of 20 campaigns.
 func TestHonestCampaignsDeliver(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	"adnet/internal/money"
 	"adnet/internal/token"
+	"adnet/lab/process"
 )
 
 // freshness measures the time from the response to a beacon until stats count it. Each traced
@@ -242,7 +243,7 @@ func starting(ctx context.Context, s *session) (r result, err error) {
 			return 0, err
 		}
 		took := time.Since(started).Seconds()
-		have, err := n.metric("adnet_catalog_deliverable")
+		have, err := process.Metric(ctx, n.admin, "adnet_catalog_deliverable")
 		if err == nil && int(have) < t.campaigns {
 			err = fmt.Errorf("ready with %d of %d campaigns", int(have), t.campaigns)
 		}

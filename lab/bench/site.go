@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -152,25 +150,6 @@ func (t *site) launch(env ...string) (*node, error) {
 	return &node{Process: p, addr: addr, admin: admin}, nil
 }
 
-// metric reads one unlabelled metric.
-func (n *node) metric(name string) (float64, error) {
-	reply, err := http.Get("http://" + n.admin + "/metrics")
-	if err != nil {
-		return 0, err
-	}
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			return strconv.ParseFloat(strings.TrimSpace(value), 64)
-		}
-	}
-	return 0, fmt.Errorf("no metric %s", name)
-}
-
 // call makes one request of the public API and decodes the reply.
 func (n *node) call(ctx context.Context, method, path, bearer, body string) (visitor.Object, error) {
 	return n.visitor().Call(ctx, visitor.Request{
@@ -235,7 +214,7 @@ func (t *site) populate(ctx context.Context, n *node) error {
 	}
 	t.s.say("%d campaigns are in PostgreSQL; waiting until the node serves them", t.campaigns)
 	err = n.Await(ctx, startWait, func(ctx context.Context) error {
-		have, err := n.metric("adnet_catalog_deliverable")
+		have, err := process.Metric(ctx, n.admin, "adnet_catalog_deliverable")
 		if err == nil && int(have) < t.campaigns {
 			err = fmt.Errorf("%d of %d campaigns", int(have), t.campaigns)
 		}

@@ -44,11 +44,11 @@ func TestExampleChat(t *testing.T) {
 	}
 	ask("How do I cache a monorepo pipeline?")
 	require.NoError(
-		t, tab.Await(`seen.said.includes('filled') && document.querySelector('adnet-ad').offsetHeight > 0`), "%+v",
+		t, tab.Await(`seen.events.includes('filled') && document.querySelector('adnet-ad').offsetHeight > 0`), "%+v",
 		noted(t, tab),
 	)
 	ask("Explain the Sicilian opening in chess")
-	require.NoError(t, tab.Await(`document.querySelectorAll('.assistant').length === 2 && seen.said.length >= 2`))
+	require.NoError(t, tab.Await(`document.querySelectorAll('.assistant').length === 2 && seen.events.length >= 2`))
 	for _, v := range []browser.View{desk, {Width: phone.Width, Height: phone.Height, Dark: true}} {
 		require.NoError(t, tab.Look(v))
 		w.examine(t, tab, v)
@@ -82,7 +82,11 @@ func TestTourShowsAnAdInAPage(t *testing.T) {
 	require.Contains(t, tour, `"origins":["http://localhost:8000"]`)
 	shell := exec.CommandContext(
 		t.Context(), "sh", "-euc",
-		strings.NewReplacer("http://127.0.0.1:8080", w.base, "http://localhost:8000", server.URL).Replace(tour),
+		// On a server that others used, a family and a text of its own: copies wait for a reviewer.
+		strings.NewReplacer(
+			"http://127.0.0.1:8080", w.base, "http://localhost:8000", server.URL, "shop.example", "masters.example",
+			"Chess lessons for curious beginners", "Openings taught in person by masters",
+		).Replace(tour),
 	)
 	shell.Dir = dir
 	out, err := shell.CombinedOutput()
@@ -91,7 +95,7 @@ func TestTourShowsAnAdInAPage(t *testing.T) {
 	require.NoError(
 		t,
 		tab.Await(
-			`document.querySelector('adnet-ad')?.shadowRoot?.textContent.includes('Chess lessons for curious beginners')`,
+			`document.querySelector('adnet-ad')?.shadowRoot?.textContent.includes('Openings taught in person by masters')`,
 		),
 	)
 	require.Empty(t, noted(t, tab).Errors)

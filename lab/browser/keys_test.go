@@ -51,7 +51,7 @@ func TestBrowserKeysOfTheConsole(t *testing.T) {
 		t.Helper()
 		html = lines
 		reader := w.reader(t, origin+"/")
-		require.NoError(t, reader.Await(`seen.said.includes('filled')`), "%+v", noted(t, reader))
+		require.NoError(t, reader.Await(`seen.events.includes('filled')`), "%+v", noted(t, reader))
 		require.Empty(t, noted(t, reader).Policy)
 	}
 	filledIn(first)
@@ -91,8 +91,8 @@ func TestBrowserKeysOfTheConsole(t *testing.T) {
 	html = second
 	reader := w.reader(t, origin+"/")
 	reader.Expect(`/v1/ad-request`) // which a key that does not exist allows no page
-	require.NoError(t, reader.Await(`seen.said.length > 0`))
-	require.Equal(t, []string{"empty error"}, noted(t, reader).Phrases)
+	require.NoError(t, reader.Await(`seen.events.length > 0`))
+	require.Equal(t, []string{"empty error"}, noted(t, reader).Events)
 }
 
 // The page of snippets names the key that fits each way, and says when a request was seen.

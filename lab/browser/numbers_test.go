@@ -37,7 +37,7 @@ const passphrase = "some words with spaces"
 // joins makes an account.
 func (w *world) joins(t *testing.T, name string) person {
 	t.Helper()
-	email := fmt.Sprintf("%s-%d@numbers.example", name, time.Now().UnixNano())
+	email := fmt.Sprintf("%s@numbers-%d.example", name, time.Now().UnixNano()) // a family of its own
 	w.post(t, "", "/api/auth/register", map[string]any{"email": email, "password": passphrase})
 	return w.enters(t, email, passphrase)
 }
@@ -146,21 +146,26 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 		Impression string `json:"impression_url"`
 		Click      string `json:"click_url"`
 	}
+	var refused struct{ Reason string }
 	first := func() (got ad) {
-		var reply struct{ Ad *ad }
+		var reply struct {
+			Ad     *ad
+			Reason string
+		}
 		require.NoError(
 			t,
 			json.Unmarshal(
 				w.post(t, key.Key, "/v1/ad-request", map[string]any{"context": word, "host_app": "chat"}), &reply,
 			),
 		)
-		if reply.Ad == nil || reply.Ad.ID != created.Campaign.ID {
+		if refused.Reason = reply.Reason; reply.Ad == nil || reply.Ad.ID != created.Campaign.ID {
 			return ad{}
 		}
 		return *reply.Ad
 	}
 	require.Eventually(
-		t, func() bool { return first().ID != "" }, time.Minute, 100*time.Millisecond, "the campaign is served",
+		t, func() bool { return first().ID != "" }, time.Minute, 100*time.Millisecond, "the campaign is served: %+v",
+		&refused,
 	)
 	var clicks []string
 	for i := range seenTimes {

@@ -54,7 +54,7 @@ func TestSnippetOnOlderBrowsers(t *testing.T) {
 			require.NoError(t, tab.Before(observed))
 			require.NoError(t, tab.Before(removed))
 			require.NoError(t, tab.Do(chromedp.Navigate(origin+"/")))
-			require.NoError(t, tab.Await(`seen.said.includes('viewable')`), "%+v %q", noted(t, tab), tab.Problems())
+			require.NoError(t, tab.Await(`seen.events.includes('viewable')`), "%+v %q", noted(t, tab), tab.Problems())
 			f.hears(t, "impression", "viewable")
 			var style string
 			var high int
@@ -62,7 +62,7 @@ func TestSnippetOnOlderBrowsers(t *testing.T) {
 			require.Equal(t, c.border, style)
 			require.Positive(t, high)
 			require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('adnet-ad').refresh()`, nil)))
-			require.NoError(t, tab.Await(`seen.said.includes('empty no_match')`))
+			require.NoError(t, tab.Await(`seen.events.includes('empty no_match')`))
 			require.NoError(t, tab.Do(chromedp.Evaluate(height, &high)))
 			require.Zero(t, high)
 			require.Empty(t, noted(t, tab).Errors)
@@ -79,9 +79,9 @@ func TestSnippetWithoutIntersectionObserver(t *testing.T) {
 	require.NoError(t, tab.Before(observed))
 	require.NoError(t, tab.Before(`delete window.IntersectionObserver`))
 	require.NoError(t, tab.Do(chromedp.Navigate(origin+"/")))
-	require.NoError(t, tab.Await(`seen.said.length > 0`))
+	require.NoError(t, tab.Await(`seen.events.length > 0`))
 	n := noted(t, tab)
-	require.Equal(t, []string{"empty error"}, n.Phrases)
+	require.Equal(t, []string{"empty error"}, n.Events)
 	require.Empty(t, n.Errors)
 	require.Empty(t, f.reports())
 	var gone bool

@@ -43,14 +43,14 @@ func site(t *testing.T, body func(origin string) string, policy string) (origin 
 // observed is what a page under test notes, before any of its scripts: breaches of the policy,
 // errors, shifts of the layout, what the element says, and a reference for viewability.
 const observed = `
-window.seen = {policy: [], errors: [], shift: 0, said: [], viewed: [], reference: []};
+window.seen = {policy: [], errors: [], shift: 0, events: [], viewed: [], reference: []};
 addEventListener('securitypolicyviolation', (e) => seen.policy.push(e.violatedDirective + ' ' + e.blockedURI));
 addEventListener('error', (e) => seen.errors.push(String(e.message)));
 addEventListener('unhandledrejection', (e) => seen.errors.push(String(e.reason)));
 new PerformanceObserver((list) => { for (const e of list.getEntries()) seen.shift += e.value; }).observe({type: 'layout-shift', buffered: true});
 for (const name of ['filled', 'empty', 'viewable']) addEventListener(name, (e) => {
 	if (e.target.localName !== 'adnet-ad') return;
-	seen.said.push(name + (e.detail.reason ? ' ' + e.detail.reason : ''));
+	seen.events.push(name + (e.detail.reason ? ' ' + e.detail.reason : ''));
 	if (name === 'viewable') seen.viewed.push(performance.now());
 }, true);
 // Half of it, or 30 % of a large one, for a second in a visible tab.
@@ -69,9 +69,9 @@ addEventListener('filled', (e) => {
 
 // notes is what was observed.
 type notes struct {
-	Policy, Errors, Phrases []string
-	Shift                   float64
-	Viewed, Reference       []float64
+	Policy, Errors, Events []string
+	Shift                  float64
+	Viewed, Reference      []float64
 }
 
 func noted(t *testing.T, tab *browser.Tab) (n notes) {
@@ -132,7 +132,7 @@ func TestSnippet(t *testing.T) {
 	origin := site(t, func(string) string { return element(w.base, key, "") }, strict(w.base))
 	key, token = w.pageKey(t, origin)
 	tab := w.reader(t, origin+"/")
-	require.NoError(t, tab.Await(`seen.said.includes('viewable')`), "%+v %q", noted(t, tab), tab.Problems())
+	require.NoError(t, tab.Await(`seen.events.includes('viewable')`), "%+v %q", noted(t, tab), tab.Problems())
 	var ad struct {
 		Label, Name, Role, Rel, Why, Click string
 		Height                             float64
@@ -156,7 +156,7 @@ func TestSnippet(t *testing.T) {
 	require.Empty(t, n.Policy)
 	require.Empty(t, n.Errors)
 	require.Zero(t, n.Shift)
-	require.Equal(t, []string{"filled", "viewable"}, n.Phrases)
+	require.Equal(t, []string{"filled", "viewable"}, n.Events)
 	for _, v := range []browser.View{desk, phone, {Width: 1280, Height: 900, Dark: true}} {
 		require.NoError(t, tab.Look(v))
 		w.examine(t, tab, v)
@@ -305,9 +305,9 @@ func TestSnippetWithoutAnAd(t *testing.T) {
 			if name == "an error" || name == "no JSON" {
 				tab.Expect(`/net/v1/ad-request`) // browsers say each failed request
 			}
-			require.NoError(t, tab.Await(`seen.said.length > 0`))
+			require.NoError(t, tab.Await(`seen.events.length > 0`))
 			n := noted(t, tab)
-			require.Equal(t, []string{"empty " + c.reason}, n.Phrases)
+			require.Equal(t, []string{"empty " + c.reason}, n.Events)
 			require.Empty(t, n.Errors)
 			require.Empty(t, n.Policy)
 			require.Empty(t, f.reports())
@@ -324,7 +324,7 @@ func TestSnippetOfADeadServer(t *testing.T) {
 	f := newFake(t, filled(nil))
 	origin := site(t, func(string) string { return element(f.base(), "pk_live_x", "") }, strict(f.URL))
 	tab := w.reader(t, origin+"/")
-	require.NoError(t, tab.Await(`seen.said.includes('filled')`))
+	require.NoError(t, tab.Await(`seen.events.includes('filled')`))
 	tab.Expect(`ERR_CONNECTION_REFUSED`)
 	f.CloseClientConnections()
 	f.Close()
@@ -332,7 +332,7 @@ func TestSnippetOfADeadServer(t *testing.T) {
 		t,
 		tab.Do(chromedp.Evaluate(`void document.querySelector('adnet-ad').dispatchEvent(new Event('refresh'))`, nil)),
 	)
-	require.NoError(t, tab.Await(`seen.said.includes('empty error') && `+folded))
+	require.NoError(t, tab.Await(`seen.events.includes('empty error') && `+folded))
 	require.Empty(t, noted(t, tab).Errors)
 	require.NoError(t, tab.Do(chromedp.Navigate(origin+"/?again")))
 	require.NoError(t, tab.Await(`document.querySelector('#after')?.textContent === 'More.' && `+folded))
@@ -355,7 +355,7 @@ func TestSnippetTrustsNoAd(t *testing.T) {
 	)
 	origin := site(t, func(string) string { return element(f.base(), "pk_live_x", "") }, strict(f.URL))
 	tab := w.reader(t, origin+"/")
-	require.NoError(t, tab.Await(`seen.said.includes('filled')`))
+	require.NoError(t, tab.Await(`seen.events.includes('filled')`))
 	var created string
 	require.NoError(
 		t,
@@ -393,7 +393,7 @@ func TestSnippetKeepsItsPlace(t *testing.T) {
 			}
 			require.NoError(t, tab.Before(observed))
 			require.NoError(t, tab.Do(chromedp.Navigate(origin+"/")))
-			require.NoError(t, tab.Await(`seen.said.includes('filled')`))
+			require.NoError(t, tab.Await(`seen.events.includes('filled')`))
 			require.NoError(t, tab.Do(chromedp.Sleep(300*time.Millisecond)))
 			n := noted(t, tab)
 			require.Zero(t, n.Shift, "%s at %d", name, v.Width)
@@ -454,10 +454,10 @@ func TestSnippetThatComesLate(t *testing.T) {
 			require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('adnet-ad').offsetHeight`, &before)))
 			require.Equal(t, stored, before > 100)
 			release()
-			require.NoError(t, tab.Await(`seen.said.includes('filled')`))
+			require.NoError(t, tab.Await(`seen.events.includes('filled')`))
 			require.NoError(t, tab.Do(chromedp.Sleep(300*time.Millisecond)))
 			n := noted(t, tab)
-			require.Equal(t, []string{"filled"}, n.Phrases[:1])
+			require.Equal(t, []string{"filled"}, n.Events[:1])
 			require.Equal(t, stored, n.Shift == 0, "%v", n.Shift)
 			require.Empty(t, n.Errors)
 		})
@@ -475,8 +475,8 @@ func TestSnippetReadsItsAttributes(t *testing.T) {
 		)
 	}, strict(f.URL))
 	tab := shared.reader(t, origin+"/")
-	require.NoError(t, tab.Await(`seen.said.length > 0`))
-	require.Equal(t, []string{"filled"}, noted(t, tab).Phrases[:1])
+	require.NoError(t, tab.Await(`seen.events.length > 0`))
+	require.Equal(t, []string{"filled"}, noted(t, tab).Events[:1])
 	bodies := f.requests()
 	require.Equal(t, map[string]any{"tcf": "CPXxRfAPXxRfAAfKABENB-CgAAAAAAAAAAYgAAAAAAAA"}, bodies[0]["consent"])
 	require.NotContains(t, bodies[0], "turn")
@@ -490,7 +490,7 @@ func TestSnippetReadsItsAttributes(t *testing.T) {
 			`{ const e = document.querySelector('adnet-ad'); e.suitability = {age: 'adult'}; e.context = 'chess \ud83d'; void e.refresh() }`, nil,
 		)),
 	)
-	require.NoError(t, tab.Await(`seen.said.filter((s) => s === 'filled').length === 2`))
+	require.NoError(t, tab.Await(`seen.events.filter((s) => s === 'filled').length === 2`))
 	require.Equal(t, "chess ", f.requests()[1]["context"], "half of an emoji is none")
 	require.Equal(t, map[string]any{"age": "adult"}, f.requests()[1]["suitability"])
 }
@@ -523,7 +523,7 @@ func TestSnippetOfAConversation(t *testing.T) {
 	require.NoError(t, tab.Await(`!!customElements.get('adnet-ad')`))
 	require.Empty(t, f.requests(), "nothing to say yet")
 	run(`ad.turn = 1; ad.context = 'chess'; ad.activeTools = 'git fetch'`)
-	require.NoError(t, tab.Await(`seen.said.length === 1`))
+	require.NoError(t, tab.Await(`seen.events.length === 1`))
 	bodies := f.requests()
 	require.Len(t, bodies, 1)
 	require.Equal(t, map[string]any{
@@ -536,7 +536,7 @@ func TestSnippetOfAConversation(t *testing.T) {
 	run(`document.body.append(ad)`)
 	require.Len(t, f.requests(), 1, "a move is no demand")
 	run(`ad.turn = 2`)
-	require.NoError(t, tab.Await(`seen.said.at(-1) === 'empty frequency_capped' && ad.offsetHeight === 0`))
+	require.NoError(t, tab.Await(`seen.events.at(-1) === 'empty frequency_capped' && ad.offsetHeight === 0`))
 	run(`ad.turn = 3`)
 	require.Len(t, f.requests(), 2, "two turns after the second")
 	run(
@@ -544,7 +544,7 @@ func TestSnippetOfAConversation(t *testing.T) {
 	)
 	require.Len(t, f.requests(), 2, "of the whole page")
 	run(`ad.turn = 4`)
-	require.NoError(t, tab.Await(`seen.said.at(-1) === 'filled'`))
+	require.NoError(t, tab.Await(`seen.events.at(-1) === 'filled'`))
 	require.Len(t, f.requests(), 3)
 	run(`ad.refresh()`)
 	require.Len(t, f.requests(), 4)
@@ -582,8 +582,8 @@ func TestSnippetWithAWrongKey(t *testing.T) {
 			tab := w.reader(t, origin+"/")
 			tab.Expect(`/v1/ad-request.* blocked by CORS policy`)
 			tab.Expect(`ERR_FAILED .*/v1/ad-request`)
-			require.NoError(t, tab.Await(`seen.said.length > 0 && `+folded))
-			require.Equal(t, []string{"empty error"}, noted(t, tab).Phrases)
+			require.NoError(t, tab.Await(`seen.events.length > 0 && `+folded))
+			require.Equal(t, []string{"empty error"}, noted(t, tab).Events)
 			require.Empty(t, noted(t, tab).Errors)
 		})
 	}

@@ -85,7 +85,7 @@ func viewabilityPage(t *testing.T) (f *fake, tab *browser.Tab) {
 	lines := strings.Repeat("<br>", 150)
 	origin := site(t, func(string) string { return lines + element(f.base(), "pk_live_x", "") + lines }, strict(f.URL))
 	tab = shared.reader(t, origin+"/")
-	require.NoError(t, tab.Await(`seen.said.includes('filled')`))
+	require.NoError(t, tab.Await(`seen.events.includes('filled')`))
 	require.NoError(
 		t,
 		tab.Do(

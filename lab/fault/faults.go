@@ -12,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"adnet/internal/ledger"
 	"adnet/internal/schedule"
 	"adnet/schemas/event"
 )
@@ -224,11 +225,11 @@ func (s *suite) behind(ctx context.Context, ends kadm.ListedOffsets) string {
 			return n.name + " is not ready"
 		}
 	}
-	settled, err := s.offsets(ctx, `SELECT partition, max(next_offset) FROM consumer_offset WHERE stream <> 'early' GROUP BY 1`)
+	settled, err := s.offsets(ctx, `SELECT partition, max(next_offset) FROM consumer_offset WHERE stream <> $1 GROUP BY 1`)
 	if err != nil {
 		return err.Error()
 	}
-	archived, err := s.offsets(ctx, `SELECT partition, max(archived_next) FROM archive_progress WHERE stream <> 'early' GROUP BY 1`)
+	archived, err := s.offsets(ctx, `SELECT partition, max(archived_next) FROM archive_progress WHERE stream <> $1 GROUP BY 1`)
 	if err != nil {
 		return err.Error()
 	}
@@ -236,7 +237,7 @@ func (s *suite) behind(ctx context.Context, ends kadm.ListedOffsets) string {
 	var judged int64
 	if err := s.stack.db.QueryRow(ctx, `
 		SELECT count(*) FROM consumer_offset o LEFT JOIN archive_progress a USING (stream, partition)
-		WHERE o.stream = 'early' AND coalesce(a.archived_next, 0) < o.next_offset`).Scan(&judged); err != nil {
+		WHERE o.stream = $1 AND coalesce(a.archived_next, 0) < o.next_offset`, ledger.EarlyStream).Scan(&judged); err != nil {
 		return err.Error()
 	}
 	if judged > 0 {
@@ -253,9 +254,10 @@ func (s *suite) behind(ctx context.Context, ends kadm.ListedOffsets) string {
 	return missing
 }
 
-// offsets reads offsets by partition. This stack has one topic of events.
+// offsets reads offsets by partition, where $1 of the statement is the stream of judged early
+// events. This stack has one topic of events.
 func (s *suite) offsets(ctx context.Context, sql string) (map[int32]int64, error) {
-	rows, err := s.stack.db.Query(ctx, sql)
+	rows, err := s.stack.db.Query(ctx, sql, ledger.EarlyStream)
 	if err != nil {
 		return nil, err
 	}
@@ -375,13 +377,15 @@ func (s *suite) killBetweenCommits(ctx context.Context) error {
 }
 
 func (s *suite) settledTotal(ctx context.Context) (n int64, err error) {
-	err = s.stack.db.QueryRow(ctx, `SELECT coalesce(sum(next_offset), 0)::bigint FROM consumer_offset WHERE stream <> 'early'`).Scan(&n)
+	err = s.stack.db.QueryRow(ctx,
+		`SELECT coalesce(sum(next_offset), 0)::bigint FROM consumer_offset WHERE stream <> $1`, ledger.EarlyStream,
+	).Scan(&n)
 	return n, err
 }
 
 // hintIsBehind verifies that the offsets in Kafka are behind those in PostgreSQL.
 func (s *suite) hintIsBehind(ctx context.Context) error {
-	stored, err := s.offsets(ctx, `SELECT partition, max(next_offset) FROM consumer_offset WHERE stream <> 'early' GROUP BY 1`)
+	stored, err := s.offsets(ctx, `SELECT partition, max(next_offset) FROM consumer_offset WHERE stream <> $1 GROUP BY 1`)
 	if err != nil {
 		return err
 	}

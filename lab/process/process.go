@@ -175,6 +175,30 @@ func Ready(admin string) func(context.Context) error {
 	}
 }
 
+// Metric returns the value of a metric, named with its labels as in the text format of Prometheus,
+// from the admin listener at an address.
+func Metric(ctx context.Context, admin, name string) (float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = reply.Body.Close() }()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, fmt.Errorf("no metric %s", name)
+}
+
 // RSS returns the resident memory in bytes.
 func (p *Process) RSS() (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.PID))

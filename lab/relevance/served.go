@@ -45,6 +45,7 @@ func (in *installation) remove() { _ = os.RemoveAll(in.dir) }
 type served struct {
 	process *process.Process
 	base    string
+	admin   string
 	bearer  string
 	key     string
 	labels  map[string]string // by campaign id
@@ -73,6 +74,7 @@ func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world
 	// The rows measure how well an ad fits, so all sensitive subjects are allowed.
 	allowed := map[string]any{"sensitive_contexts": subject.Names(subject.Sensitive)}
 	w.send(http.MethodPut, "/api/account/publishing", allowed, nil)
+	w.awaitVotes(len(list))
 	if w.err != nil {
 		return nil, errors.Join(w.err, w.close())
 	}
@@ -85,12 +87,13 @@ func (in *installation) start(w *served) error {
 		return err
 	}
 	in.started++
-	w.base = "http://" + addr
+	w.base, w.admin = "http://"+addr, admin
 	w.process, err = process.Start(process.Program{
 		Name: "adnet standalone", Path: in.binary, Log: filepath.Join(in.dir, fmt.Sprintf("%d.log", in.started)),
 		Env: append(os.Environ(), env...),
 		Args: []string{
-			"standalone", "--demo=off", "--log-level=warn", "--admin-email", ownerEmail, "--admin-password", ownerPassword, "--rate-per-minute=0",
+			"standalone", "--demo=off", "--log-level=warn", "--admin-email", ownerEmail, "--admin-password", ownerPassword,
+			"--rate-per-minute=0", "--standing-every=1s",
 		},
 	})
 	if err != nil {
@@ -133,10 +136,25 @@ func (w *served) create(owner string, c *entry) {
 		Campaign struct{ ID, Status string }
 	}
 	w.call("/api/campaigns/create", fields, &created)
-	if created.Campaign.Status != "active" {
-		w.call("/api/campaigns/review", map[string]any{"id": created.Campaign.ID, "decision": "approved"}, nil)
-	}
+	w.call("/api/campaigns/review", map[string]any{"id": created.Campaign.ID, "decision": "approved"}, nil)
 	w.labels[created.Campaign.ID] = c.label
+}
+
+// awaitVotes waits until the owner has a vote, and then two computations longer, after which every
+// campaign has its part of it and the table of words is frozen with it. Without votes a network
+// judges relevance like one that has no ads.
+func (w *served) awaitVotes(campaigns int) {
+	if w.err != nil || campaigns == 0 {
+		return
+	}
+	w.err = w.process.Await(context.Background(), time.Minute, func(ctx context.Context) error {
+		votes, err := process.Metric(ctx, w.admin, `adnet_standing_votes{side="advertiser"}`)
+		if err == nil && votes == 0 {
+			err = errors.New("the owner of the campaigns has no vote")
+		}
+		return err
+	})
+	time.Sleep(3 * time.Second)
 }
 
 func statedLists(t *auction.Targeting) map[string][]string {

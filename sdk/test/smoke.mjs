@@ -9,7 +9,7 @@ import { addAd } from '@adnet/sdk/mcp';
 export async function smoke(url, key) {
   const adnet = new Adnet({ url, key, timeout: 5000 });
   const messages = adMessages([
-    { role: 'user', parts: [{ type: 'text', text: 'How do I back up Postgres?' }] },
+    { role: 'user', parts: [{ type: 'text', text: 'How do I back up a Postgres database?' }] },
   ]);
   const result = await adnet.ad({ messages });
   if (result.kind !== 'filled') return JSON.stringify(result);

@@ -76,10 +76,18 @@ function api(url) {
   };
 }
 
+// Texts and sites have little in common: a copy belongs to the family of what it copies, of which
+// only the first campaign delivers at once.
 const creatives = {
-  native: {},
-  image: { media_url: 'https://backup.example/ad.png' },
+  native: { headline: 'Rides in a', subtext: 'Above the clouds' },
+  image: {
+    headline: 'Photos of a',
+    subtext: 'Taken at dawn by pilots',
+    media_url: 'https://backup.example/ad.png',
+  },
   video: {
+    headline: 'See the famous',
+    subtext: 'A film about engineers',
     media_url: 'https://backup.example/ad.mp4',
     poster_url: 'https://backup.example/poster.jpg',
   },
@@ -121,7 +129,7 @@ export async function world(url) {
   const greedy = await account(call, stamp, 'greedy');
   keys.limited = await key(greedy, { kind: 'publisher', name: 'greedy' });
   let advertiser;
-  for (const [format, media] of Object.entries(creatives)) {
+  for (const [format, { headline, ...creative }] of Object.entries(creatives)) {
     // An account's first campaign delivers at once, later ones wait for a reviewer.
     advertiser = await account(call, stamp, format);
     await call(
@@ -129,15 +137,14 @@ export async function world(url) {
       {
         advertiser_id: advertiser.id,
         format,
-        headline: `Rides in a ${word}${format}`,
-        subtext: 'Above the clouds',
+        headline: `${headline} ${word}${format}`,
         cta_label: 'Fly',
-        cta_url: 'https://rides.example/',
+        cta_url: `https://${format}-rides.example/`,
         billing_model: 'cpm',
         bid_amount: 100,
         pacing: 'asap',
         target_intent_tokens: [`${word}${format}`],
-        ...media,
+        ...creative,
       },
       advertiser.token,
       201,
