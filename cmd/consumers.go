@@ -102,6 +102,8 @@ type consumersRole struct {
 	cfg     consumersConfig
 	funds   backends.Money
 	members []lifecycle.Member // run together, as one stage
+
+	standings *standing.Standings
 }
 
 // newConsumers constructs the consumer role over b.
@@ -284,15 +286,13 @@ func (r *consumersRole) steering() error {
 
 // judging adds the component that computes the standing of campaigns.
 func (r *consumersRole) judging() error {
-	r.runs(
-		"standing",
-		standing.New(standing.Deps{
-			Log: r.Log, Metrics: r.metrics, Source: r.Stats, Ads: r.ShowRates,
-			Cases: r.Stores.Publishers, Store: r.Stores.Campaigns,
-			Families: r.Stores.Families, Judge: owed.Judge, Reporter: r.clerk.Of(roster.Standing),
-			Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(),
-		}),
-	)
+	r.standings = standing.New(standing.Deps{
+		Log: r.Log, Metrics: r.metrics, Source: r.Stats, Ads: r.ShowRates,
+		Cases: r.Stores.Publishers, Store: r.Stores.Campaigns,
+		Families: r.Stores.Families, Judge: owed.Judge, Reporter: r.clerk.Of(roster.Standing),
+		Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(),
+	})
+	r.runs("standing", r.standings)
 	return nil
 }
 

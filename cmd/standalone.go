@@ -168,7 +168,11 @@ func (m *inMemory) addStages(consumers *consumersRole, shows bool) {
 	if shows {
 		m.group.Add(lifecycle.Task("demo", func(ctx context.Context) (err error) {
 			m.credentials, err = demo.Load(ctx, demo.Deps{Accounts: m.role.accounts, Campaigns: m.role.campaigns})
-			return err
+			if err != nil {
+				return err
+			}
+			// The first request already finds the words weighed by the votes of the demo's advertisers.
+			return consumers.standings.Turn(ctx)
 		}))
 	}
 	m.role.addStages()

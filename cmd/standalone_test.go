@@ -100,6 +100,8 @@ func freeAddr(t testing.TB) string {
 func TestGreetingLinesWorkWhenPasted(t *testing.T) {
 	p, base, admin := standalone(t)
 	p.says(t, "Ctrl-C")
+	require.Positive(t, metric(t, admin, `adnet_standing_votes{side="advertiser"}`),
+		"the demo's advertisers vote before the greeting, not at the next computation")
 	var lines []string
 	for line := range strings.Lines(p.out.String()) {
 		if strings.Contains(line, "curl ") {

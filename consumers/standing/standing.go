@@ -13,6 +13,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -113,6 +114,7 @@ type Standings struct {
 	changes prometheus.Counter
 	failed  prometheus.Counter
 
+	turn      sync.Mutex // held by Turn; guards the rest
 	campaigns followed
 	counters  counters
 	charges   charges
@@ -168,9 +170,11 @@ func (s *Standings) Run(ctx context.Context) error {
 	return nil
 }
 
-// Turn computes every standing once. Run calls it, and tests may call it directly. Errors: those of
-// the source and the store.
+// Turn computes every standing once. Run calls it; so may others, at any time. Errors: those of the
+// source and the store.
 func (s *Standings) Turn(ctx context.Context) error {
+	s.turn.Lock()
+	defer s.turn.Unlock()
 	now := s.deps.Now().UTC()
 	if err := s.campaigns.follow(ctx, s.deps.Store); err != nil {
 		return err
