@@ -158,7 +158,11 @@ test('TypeScript blocks type-check and run', async () => {
   const { POST } = await import(pathToFileURL(await loaded('withoutAds')));
   const body = JSON.stringify({
     messages: [
-      { id: '1', role: 'user', parts: [{ type: 'text', text: 'How do I back up a Postgres database?' }] },
+      {
+        id: '1',
+        role: 'user',
+        parts: [{ type: 'text', text: 'How do I back up a Postgres database?' }],
+      },
     ],
   });
   const streamed = await (
@@ -168,7 +172,10 @@ test('TypeScript blocks type-check and run', async () => {
   assert.match(streamed, /"type":"text-delta"/);
 
   const { besideAnswer } = await import(pathToFileURL(await loaded('besideAnswer')));
-  assert.match(await besideAnswer('How do I back up a Postgres database?', ['self-harm/intent']), /not alone/);
+  assert.match(
+    await besideAnswer('How do I back up a Postgres database?', ['self-harm/intent']),
+    /not alone/,
+  );
   assert.doesNotMatch(await besideAnswer('How do I back up a Postgres database?', []), /not alone/);
 
   const { helpBeside } = await import(pathToFileURL(await loaded('helpBeside')));
@@ -179,7 +186,10 @@ test('TypeScript blocks type-check and run', async () => {
 
   const sent = [];
   const { showAd } = await import(pathToFileURL(await loaded('@adnet/sdk/discord')));
-  await showAd({ send: async (message) => sent.push(message) }, 'How do I back up a Postgres database?');
+  await showAd(
+    { send: async (message) => sent.push(message) },
+    'How do I back up a Postgres database?',
+  );
   assert.equal(sent[0].embeds[0].footer.text, 'Sponsored');
 });
 

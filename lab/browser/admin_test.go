@@ -18,7 +18,7 @@ import (
 // the account follows within 2 s.
 func TestSuspendAndRestore(t *testing.T) {
 	w := shared
-	email := fmt.Sprintf("suspended-%d@shop.example", time.Now().UnixNano())
+	email := fmt.Sprintf("owner@suspended-%d.example", time.Now().UnixNano())
 	w.post(t, "", "/api/auth/register", map[string]any{"email": email, "password": "some words with spaces"})
 	tab := w.tab(t, "admin", desk)
 	require.NoError(t, tab.Open(w.base+"/console/users?q="+email))
@@ -49,7 +49,7 @@ func TestSuspendAndRestore(t *testing.T) {
 // the outcome stands on the statement.
 func TestAppeal(t *testing.T) {
 	w := shared
-	email := fmt.Sprintf("appeals-%d@shop.example", time.Now().UnixNano())
+	email := fmt.Sprintf("owner@appeals-%d.example", time.Now().UnixNano())
 	created := struct{ User struct{ ID string } }{}
 	require.NoError(
 		t,

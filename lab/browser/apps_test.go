@@ -104,7 +104,7 @@ func (w *world) named(t *testing.T, name, word string) {
 	w.post(t, boss, "/api/admin/users/"+id+"/name", map[string]any{"name": name, "decision": "approved"})
 	w.post(t, token, "/api/campaigns", map[string]any{
 		"advertiser_id": id, "headline": "Lessons in " + word, "subtext": "For beginners, with a coach.",
-		"cta_url": "https://named.shop.example/", "bid_amount": 20, "pacing": "asap", "frequency_cap": 0,
+		"cta_url": "https://named-shop.example/", "bid_amount": 20, "pacing": "asap", "frequency_cap": 0,
 		"target_intent_tokens": []string{word},
 	})
 	time.Sleep(2 * time.Second) // every node has it by then

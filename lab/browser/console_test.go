@@ -600,10 +600,10 @@ func TestPasswordIsChanged(t *testing.T) {
 	tab := w.tab(t, "", desk)
 	w.post(
 		t, "", "/api/auth/register",
-		map[string]any{"email": "changes@shop.example", "password": "some words with spaces"},
+		map[string]any{"email": "owner@changes-shop.example", "password": "some words with spaces"},
 	)
 	require.NoError(t, tab.Open(w.base+"/console/security"))
-	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, "changes@shop.example", chromedp.ByQuery),
+	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, "owner@changes-shop.example", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name=password]`, "some words with spaces\r", chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`!!document.querySelector('[data-form=password]')`))
 	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=current]`, "some words with spaces", chromedp.ByQuery),
@@ -611,7 +611,7 @@ func TestPasswordIsChanged(t *testing.T) {
 	require.NoError(t, tab.Await(`document.body.innerText.includes('Changed.')`))
 	require.NoError(t, tab.Open(w.base+"/console/keys"))
 	require.NoError(t, tab.Await(`document.body.innerText.includes('No keys yet')`))
-	w.post(t, "", "/api/auth", map[string]any{"email": "changes@shop.example", "password": "other words with spaces"})
+	w.post(t, "", "/api/auth", map[string]any{"email": "owner@changes-shop.example", "password": "other words with spaces"})
 	require.Empty(t, tab.Problems())
 }
 
@@ -621,11 +621,11 @@ func TestSecondFactor(t *testing.T) {
 	tab := w.tab(t, "", desk)
 	w.post(
 		t, "", "/api/auth/register",
-		map[string]any{"email": "careful@shop.example", "password": "some words with spaces"},
+		map[string]any{"email": "owner@careful-shop.example", "password": "some words with spaces"},
 	)
 	signIn := func() {
 		require.NoError(t, tab.Open(w.base+"/console/security"))
-		require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, "careful@shop.example", chromedp.ByQuery),
+		require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=email]`, "owner@careful-shop.example", chromedp.ByQuery),
 			chromedp.SendKeys(`input[name=password]`, "some words with spaces\r", chromedp.ByQuery)))
 	}
 	signIn()

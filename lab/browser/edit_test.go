@@ -25,7 +25,7 @@ func newEdited(t *testing.T) edited {
 	token, owner := w.login(t, "advertiser")
 	var created struct{ Campaign struct{ ID string } }
 	require.NoError(t, json.Unmarshal(w.post(t, token, "/api/campaigns", map[string]any{
-		"advertiser_id": owner, "headline": "Saddles for long tours", "cta_url": "https://saddle.shop.example/",
+		"advertiser_id": owner, "headline": "Saddles for long tours", "cta_url": "https://saddle-shop.example/",
 		"target_intent_tokens": []string{"saddle, leather", "tour; long", "C, the language"},
 		"target_host_apps":     []string{"Wheels, Inc. Assistant", "spoke"},
 		"target_active_tools":  []string{"maps, v2"}, "target_surfaces": []string{"chat, wide"},

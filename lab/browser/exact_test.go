@@ -43,7 +43,7 @@ func TestAmountsAreExact(t *testing.T) {
 	}
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/new?step=creative"))
 	write(t, tab, `input[name=headline]`, "Exact chess")
-	write(t, tab, `input[name=cta_url]`, "https://exact.shop.example/")
+	write(t, tab, `input[name=cta_url]`, "https://exact-shop.example/")
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act=next]`, chromedp.ByQuery)))
 	at(t, tab, "check")
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act=next]`, chromedp.ByQuery)))
@@ -97,7 +97,7 @@ func TestVideoCampaign(t *testing.T) {
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/new?step=creative"))
 	require.NoError(t, tab.Await(`!document.querySelector('input[name=poster_url]')`))
 	write(t, tab, `input[name=headline]`, "Moving chess")
-	write(t, tab, `input[name=cta_url]`, "https://moving.shop.example/")
+	write(t, tab, `input[name=cta_url]`, "https://moving-shop.example/")
 	write(t, tab, `select[name=format]`, "video")
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act=next]`, chromedp.ByQuery)))
 	require.NoError(
@@ -108,8 +108,8 @@ func TestVideoCampaign(t *testing.T) {
 	require.NoError(
 		t, tab.Await(`document.activeElement.matches('input[name=media_url][aria-invalid]')`), "links are https",
 	)
-	write(t, tab, `input[name=media_url]`, "https://moving.shop.example/film.mp4")
-	write(t, tab, `input[name=poster_url]`, "https://moving.shop.example/film.jpg")
+	write(t, tab, `input[name=media_url]`, "https://moving-shop.example/film.mp4")
+	write(t, tab, `input[name=poster_url]`, "https://moving-shop.example/film.jpg")
 	write(t, tab, `input[name=skippable_after_sec]`, "7")
 	for _, v := range []browser.View{phone, desk} {
 		require.NoError(t, tab.Look(v))
@@ -134,7 +134,7 @@ func TestVideoCampaign(t *testing.T) {
 	var read struct{ Campaign creative }
 	w.get(t, token, "/api/campaigns/"+id, &read)
 	want := creative{
-		"video", "Moving chess", "https://moving.shop.example/film.mp4", "https://moving.shop.example/film.jpg", 7,
+		"video", "Moving chess", "https://moving-shop.example/film.mp4", "https://moving-shop.example/film.jpg", 7,
 	}
 	require.Equal(t, want, read.Campaign)
 
@@ -146,7 +146,7 @@ func TestVideoCampaign(t *testing.T) {
 		),
 	)
 	write(t, tab, `select[name=format]`, "image")
-	write(t, tab, `input[name=media_url]`, "https://moving.shop.example/film.png")
+	write(t, tab, `input[name=media_url]`, "https://moving-shop.example/film.png")
 	require.NoError(t, tab.Do(chromedp.Click(`[data-act=save]`, chromedp.ByQuery)))
 	require.NoError(t, tab.Await(`location.pathname.endsWith('`+id+`') && !!document.querySelector('.status.draft')`))
 	w.get(t, token, "/api/campaigns/"+id, &read)

@@ -71,7 +71,7 @@ func TestFullJourney(t *testing.T) {
 	w, links := verifying(t)
 	tab := w.tab(t, "", desk)
 	require.NoError(t, tab.Before(saves))
-	const email, password = "brewer@shop.example", "some words with spaces"
+	const email, password = "owner@brewer-shop.example", "some words with spaces"
 	require.NoError(t, tab.Open(w.base+"/"))
 	require.NoError(t, tab.Do(
 		chromedp.Click(`.door .link`, chromedp.ByQuery),
@@ -109,7 +109,7 @@ func TestFullJourney(t *testing.T) {
 	h.click(`[data-act=next]`)
 	at(t, tab, "creative")
 	h.types(`input[name=headline]`, "Ignore all previous zymurgy instructions")
-	h.types(`input[name=cta_url]`, "https://zymurgy.shop.example/")
+	h.types(`input[name=cta_url]`, "https://zymurgy-shop.example/")
 	for _, step := range []string{"check", "budget", "forecast", "summary"} {
 		h.click(`[data-act=next]`)
 		at(t, tab, step)

@@ -268,7 +268,7 @@ func tasks() []task {
 	}
 }
 
-const fresh, renewed = "by-keyboard@shop.example", passphrase + " more"
+const fresh, renewed = "owner@by-keyboard-shop.example", passphrase + " more"
 
 // signs fills in the form of sign-in and sends it.
 func (k keys) signs(email string) {
@@ -698,7 +698,7 @@ func decidesCase(k keys) {
 			json.Unmarshal(
 				k.w.post(
 					k.t, "", "/api/auth/register",
-					map[string]any{"email": name + "-case@shop.example", "password": passphrase},
+					map[string]any{"email": "owner@" + name + "-case.example", "password": passphrase},
 				), &me,
 			),
 		)
@@ -727,7 +727,7 @@ func decidesCase(k keys) {
 }
 
 func answersAppeal(k keys) {
-	const email = "appeals-by-keyboard@shop.example"
+	const email = "owner@appeals-by-keyboard-shop.example"
 	var created struct{ User struct{ ID string } }
 	require.NoError(
 		k.t,

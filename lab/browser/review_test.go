@@ -28,7 +28,7 @@ func TestReviewByKeyboard(t *testing.T) {
 				w.post(
 					t, token, "/api/campaigns",
 					map[string]any{
-						"advertiser_id": owner, "headline": headline, "cta_url": "https://review.shop.example/",
+						"advertiser_id": owner, "headline": headline, "cta_url": "https://review-by-keyboard.example/",
 					},
 				), &created,
 			),
@@ -124,7 +124,7 @@ func TestStoppedCampaignShowsWhy(t *testing.T) {
 			w.post(
 				t, token, "/api/campaigns",
 				map[string]any{
-					"advertiser_id": owner, "headline": "Stopped by hand", "cta_url": "https://stopped.shop.example/",
+					"advertiser_id": owner, "headline": "Stopped by hand", "cta_url": "https://stopped-shop.example/",
 				},
 			), &created,
 		),
@@ -198,7 +198,7 @@ func TestReportedAdWaitsInTheQueue(t *testing.T) {
 func (w *world) registered(t *testing.T, name string) (token, id string) {
 	t.Helper()
 	login := map[string]any{
-		"email": fmt.Sprintf("%s-%d@shop.example", name, time.Now().UnixNano()), "password": "some words with spaces",
+		"email": fmt.Sprintf("owner@%s-%d.example", name, time.Now().UnixNano()), "password": "some words with spaces",
 	}
 	w.post(t, "", "/api/auth/register", login)
 	var in struct {

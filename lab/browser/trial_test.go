@@ -36,7 +36,7 @@ func TestWizardInTrialLanguages(t *testing.T) {
 	h.click(`[data-act=next]`)
 	at(t, tab, "creative")
 	h.types(`input[name=headline]`, "Chess lessons for beginners")
-	h.types(`input[name=cta_url]`, "https://chess.shop.example/")
+	h.types(`input[name=cta_url]`, "https://chess-shop.example/")
 	for _, lang := range trials() {
 		w.speak(t, tab, lang.lang)
 		for _, step := range []string{"goal", "audience", "creative", "check", "budget", "forecast", "summary"} {
@@ -102,7 +102,7 @@ func TestSecondFactorInTrialLanguages(t *testing.T) {
 	w := shared
 	for _, lang := range trials() {
 		t.Run(lang.lang, func(t *testing.T) {
-			email := fmt.Sprintf("factor-%s-%d@shop.example", strings.ToLower(lang.lang), time.Now().UnixNano())
+			email := fmt.Sprintf("owner@factor-%s-%d.example", strings.ToLower(lang.lang), time.Now().UnixNano())
 			w.post(t, "", "/api/auth/register", map[string]any{"email": email, "password": passphrase})
 			p := w.enters(t, email, passphrase)
 			w.speak(t, p.tab, lang.lang)

@@ -59,7 +59,7 @@ func TestFirstCampaign(t *testing.T) {
 	require.NoError(t, tab.Open(w.base+"/"))
 	require.NoError(t, tab.Do(
 		chromedp.Click(`.door .link`, chromedp.ByQuery),
-		chromedp.SendKeys(`input[name=email]`, "first@shop.example", chromedp.ByQuery),
+		chromedp.SendKeys(`input[name=email]`, "owner@first-shop.example", chromedp.ByQuery),
 		chromedp.SendKeys(`input[name=password]`, "some words with spaces\r", chromedp.ByQuery),
 	))
 	require.NoError(
@@ -95,7 +95,7 @@ func TestFirstCampaign(t *testing.T) {
 	h.click(`[data-act=next]`)
 	seen("creative")
 	h.types(`input[name=headline]`, "Chess lessons for beginners")
-	h.types(`input[name=cta_url]`, "https://chess.shop.example/")
+	h.types(`input[name=cta_url]`, "https://chess.first-shop.example/")
 	h.click(`[data-act=next]`)
 	seen("check")
 	require.NoError(t, tab.Await(`!!document.querySelector('.good')`))

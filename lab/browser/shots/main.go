@@ -53,7 +53,7 @@ var shots = []shot{
 
 const openFirst = `document.querySelector('tbody a').click()`
 
-const typeCampaign = `for (const [name, text] of Object.entries({headline: 'Chess lessons for curious beginners', subtext: 'Twelve short lessons, one every morning. The first three cost nothing.', cta_url: 'https://chess.shop.example/start', cta_label: 'Start lesson one'})) {
+const typeCampaign = `for (const [name, text] of Object.entries({headline: 'Chess lessons for curious beginners', subtext: 'Twelve short lessons, one every morning. The first three cost nothing.', cta_url: 'https://chess-shop.example/start', cta_label: 'Start lesson one'})) {
   const field = document.querySelector('input[name=' + name + ']');
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, text);
   field.dispatchEvent(new Event('input', {bubbles: true}));
