@@ -402,7 +402,8 @@ func (c *Restore) finish(p cli.Process, m manifest, decided *clickhouse.Store) e
 	if err != nil {
 		return err
 	}
-	checks, err := promises(p.Ctx, promised{books: store.Ledger, analytics: decided, prepaid: c.Money.Required()})
+	stores := backends.All{Stores: backends.InPostgres(store), Analytics: decided}
+	checks, err := Promises(p.Ctx, &stores, c.Money, 0)
 	if err != nil {
 		return err
 	}

@@ -177,10 +177,17 @@ func printChecks(w io.Writer, checks []ledger.Check) bool {
 // Promises runs every check of `adnet verify` on open stores. wait is how long the analytics store
 // may take to follow the ledger before a difference counts. Errors: an unreadable store.
 func Promises(ctx context.Context, b *backends.All, funds backends.Money, wait time.Duration) ([]ledger.Check, error) {
-	return promises(ctx, promised{
+	s := promisedIn(b)
+	s.prepaid, s.wait = funds.Required(), wait
+	return promises(ctx, s)
+}
+
+// promisedIn returns the compared stores of b. It is the only place that fills promised: a missing
+// one is a nil pointer.
+func promisedIn(b *backends.All) promised {
+	return promised{
 		books: b.Stores.Ledger, archive: b.Stores.Archive, campaigns: b.Stores.Campaigns, analytics: b.Analytics,
-		prepaid: funds.Required(), wait: wait,
-	})
+	}
 }
 
 // VerifyHandler serves the same checks at GET /internal/verify in in-memory mode.
