@@ -67,6 +67,7 @@ func run(t *testing.T, tree string, command ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	cmd.Dir = tree
+	cmd.Env = append(os.Environ(), "ADNET_SHARED=") // other people's data lies beside the tree, not beside the copy
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
