@@ -1,9 +1,6 @@
 package cmd_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,6 +14,7 @@ import (
 	"adnet/internal/backends"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
+	"adnet/internal/load/visitor"
 	"adnet/internal/money"
 	"adnet/internal/postgres"
 	"adnet/internal/stream"
@@ -33,23 +31,7 @@ type customer struct {
 // asks sends JSON, requires a status, and returns the reply's object.
 func (c *customer) asks(status int, method, path string, body any) map[string]any {
 	c.t.Helper()
-	text, err := json.Marshal(body)
-	require.NoError(c.t, err)
-	request, err := http.NewRequestWithContext(c.t.Context(), method, c.base+path, bytes.NewReader(text))
-	require.NoError(c.t, err)
-	request.Header.Set("Content-Type", "application/json")
-	if c.token != "" {
-		request.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	reply, err := http.DefaultClient.Do(request)
-	require.NoError(c.t, err)
-	defer reply.Body.Close()
-	got, err := io.ReadAll(reply.Body)
-	require.NoError(c.t, err)
-	require.Equal(c.t, status, reply.StatusCode, "%s %s: %s", method, path, got)
-	var object map[string]any
-	require.NoError(c.t, json.Unmarshal(got, &object), "%s", got)
-	return object
+	return client{c.t, c.base}.object(visitor.Request{Method: method, Path: path, Bearer: c.token, JSON: body}, status)
 }
 
 func registered(t *testing.T, base, email string) *customer {

@@ -2,8 +2,6 @@ package cmd_test
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -11,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/load/visitor"
 )
 
 // shop is a running node with an advertiser whose campaign pays for conversions, and a publisher.
@@ -60,14 +60,8 @@ func (m *shop) ad(word, method string) (ad map[string]any) {
 // follow loads a link as a browser, or as a robot, and gives the status and the landing page.
 func (m *shop) follow(link any, agent string) (int, string) {
 	m.t.Helper()
-	direct := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	request, err := http.NewRequest("GET", link.(string), nil)
-	require.NoError(m.t, err)
-	request.Header.Set("User-Agent", agent)
-	reply, err := direct.Do(request)
-	require.NoError(m.t, err)
-	require.NoError(m.t, reply.Body.Close())
-	return reply.StatusCode, reply.Header.Get("Location")
+	reply := m.send(visitor.Request{Method: "GET", Path: link.(string), Agent: agent})
+	return reply.Status, reply.Header.Get("Location")
 }
 
 const reader = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36"
@@ -95,21 +89,10 @@ func (m *shop) click(ad map[string]any, agent string) string {
 func (m *shop) convert(bearer string, fields map[string]any) (int, map[string]any) {
 	m.t.Helper()
 	fields["event"], fields["conversion_type"], fields["value"], fields["currency"] = "conversion", "sale", 10, "USD"
-	body, err := json.Marshal(fields)
-	require.NoError(m.t, err)
-	request, err := http.NewRequest("POST", m.base+"/api/track", strings.NewReader(string(body)))
-	require.NoError(m.t, err)
-	if bearer != "" {
-		request.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	reply, err := http.DefaultClient.Do(request)
-	require.NoError(m.t, err)
-	defer reply.Body.Close()
-	raw, err := io.ReadAll(reply.Body)
-	require.NoError(m.t, err)
+	reply := m.send(visitor.Request{Method: "POST", Path: "/api/track", Bearer: bearer, JSON: fields})
 	var out map[string]any
-	require.NoError(m.t, json.Unmarshal(raw, &out), "%s", raw)
-	return reply.StatusCode, out
+	require.NoError(m.t, json.Unmarshal(reply.Body, &out), "%s", reply.Body)
+	return reply.Status, out
 }
 
 // unverified posts a conversion that is taken and proves nothing.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/prebid/openrtb/v20/openrtb2"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/load/visitor"
 )
 
 // exchange is an exchange with a seat key of the administrator's account.
@@ -41,19 +43,12 @@ func newExchange(t *testing.T, base, email, password string) *exchange {
 
 func (x *exchange) post(path, body string, into any) {
 	x.t.Helper()
-	r, err := http.NewRequest(http.MethodPost, x.base+path, strings.NewReader(body))
-	require.NoError(x.t, err)
-	if x.auth != "" {
-		r.Header.Set("Authorization", x.auth)
-	}
-	reply, err := http.DefaultClient.Do(r)
-	require.NoError(x.t, err)
-	defer reply.Body.Close()
-	text, err := io.ReadAll(reply.Body)
-	require.NoError(x.t, err)
-	require.Less(x.t, reply.StatusCode, 300, "%s", text)
-	require.NotEmpty(x.t, text, "no bid")
-	require.NoError(x.t, json.NewDecoder(bytes.NewReader(text)).Decode(into), "%s", text)
+	reply := client{x.t, x.base}.send(visitor.Request{
+		Method: "POST", Path: path, Bearer: strings.TrimPrefix(x.auth, "Bearer "), Body: []byte(body),
+	})
+	require.Less(x.t, reply.Status, 300, "%s", reply.Body)
+	require.NotEmpty(x.t, reply.Body, "no bid")
+	require.NoError(x.t, json.NewDecoder(bytes.NewReader(reply.Body)).Decode(into), "%s", reply.Body)
 }
 
 // bid is the only bid for a banner in a conversation about music lessons; the demo world has such a

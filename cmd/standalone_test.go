@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/cmd"
+	"adnet/internal/load/visitor"
 	"adnet/internal/testenv"
 )
 
@@ -303,22 +304,30 @@ func (c client) register(email string) login {
 	return login{token: reply["token"].(string), id: reply["user"].(map[string]any)["id"].(string)}
 }
 
+// readers follow no redirect.
+var readers = visitor.NewHTTP(time.Minute)
+
+// send makes one request, as a server unless r has an agent.
+func (c client) send(r visitor.Request) visitor.Reply {
+	c.t.Helper()
+	as := visitor.Client{Base: visitor.Of(c.base), HTTP: readers, Agent: "Go-http-client/1.1"}
+	reply, err := as.Send(context.Background(), r)
+	require.NoError(c.t, err)
+	return reply
+}
+
+// object requires a status, and returns the object of a reply.
+func (c client) object(r visitor.Request, status int) (out map[string]any) {
+	c.t.Helper()
+	reply := c.send(r)
+	require.Equal(c.t, status, reply.Status, "%s %s: %s", r.Method, r.Path, reply.Body)
+	require.NoError(c.t, json.Unmarshal(reply.Body, &out), "%s", reply.Body)
+	return out
+}
+
 func (c client) do(method, path, bearer, body string, status int) map[string]any {
 	c.t.Helper()
-	request, err := http.NewRequest(method, c.base+path, strings.NewReader(body))
-	require.NoError(c.t, err)
-	if bearer != "" {
-		request.Header.Set("Authorization", "Bearer "+bearer)
-	}
-	reply, err := http.DefaultClient.Do(request)
-	require.NoError(c.t, err)
-	defer reply.Body.Close()
-	raw, err := io.ReadAll(reply.Body)
-	require.NoError(c.t, err)
-	require.Equal(c.t, status, reply.StatusCode, "%s %s: %s", method, path, raw)
-	var out map[string]any
-	require.NoError(c.t, json.Unmarshal(raw, &out), "%s", raw)
-	return out
+	return c.object(visitor.Request{Method: method, Path: path, Bearer: bearer, Body: []byte(body)}, status)
 }
 
 func (c client) get(url string, status int) {
@@ -329,12 +338,5 @@ func (c client) get(url string, status int) {
 // getAs follows a link of an ad as the user agent does.
 func (c client) getAs(url, agent string, status int) {
 	c.t.Helper()
-	direct := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	request, err := http.NewRequest(http.MethodGet, url, nil)
-	require.NoError(c.t, err)
-	request.Header.Set("User-Agent", agent)
-	reply, err := direct.Do(request)
-	require.NoError(c.t, err)
-	defer reply.Body.Close()
-	require.Equal(c.t, status, reply.StatusCode, url)
+	require.Equal(c.t, status, c.send(visitor.Request{Method: "GET", Path: url, Agent: agent}).Status, url)
 }

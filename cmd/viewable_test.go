@@ -1,34 +1,23 @@
 package cmd_test
 
 import (
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/load/visitor"
 )
 
 // page asks for an ad as a reader's page does.
 func (m *shop) page(key, origin, word string) (ad map[string]any) {
 	m.t.Helper()
-	request, err := http.NewRequest("POST", m.base+"/v1/ad-request", strings.NewReader(`{"context":"`+word+`"}`))
-	require.NoError(m.t, err)
-	request.Header = http.Header{
-		"Authorization": {"Bearer " + key}, "Origin": {origin}, "User-Agent": {reader},
-		"Content-Type": {"application/json"},
-	}
-	reply, err := http.DefaultClient.Do(request)
-	require.NoError(m.t, err)
-	defer reply.Body.Close()
-	raw, err := io.ReadAll(reply.Body)
-	require.NoError(m.t, err)
-	require.Equal(m.t, 200, reply.StatusCode, "%s", raw)
-	var out map[string]any
-	require.NoError(m.t, json.Unmarshal(raw, &out))
-	ad, _ = out["ad"].(map[string]any)
+	ad, _ = m.object(visitor.Request{
+		Method: "POST", Path: "/v1/ad-request", Bearer: key, Agent: reader, Header: http.Header{"Origin": {origin}},
+		JSON: visitor.Object{"context": word},
+	}, 200)["ad"].(map[string]any)
 	return ad
 }
 

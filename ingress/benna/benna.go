@@ -41,7 +41,7 @@ func New(deps Deps) *API {
 func (a *API) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: the endpoint changes nothing.
 	h.HandleActions(http.MethodPost, "/api/benna", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
-		"": {Do: a.score}, "score": {Do: a.score}, "engine-status": {Do: httpapi.Open(a.status)},
+		"": {Do: httpapi.Plain(a.score)}, "score": {Do: httpapi.Plain(a.score)}, "engine-status": {Do: httpapi.Open(a.status)},
 	}}, httpapi.Policy{Limit: httpapi.LimitRanking, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 }
 

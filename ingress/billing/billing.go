@@ -127,10 +127,11 @@ func (a *API) Mount(s *httpapi.Server) {
 	// Registered in every mode, so that the routes do not differ. Without the demo provider no
 	// checkout exists.
 	s.Handle(
-		http.MethodGet, "/checkout/:id", a.checkoutPage, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
+		http.MethodGet, "/checkout/:id", httpapi.Plain(a.checkoutPage),
+		httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
 	)
 	// No Idempotency-Key: the id of a checkout makes its payment idempotent.
-	s.Handle(http.MethodPost, "/checkout/:id", a.payCheckout, httpapi.Policy{
+	s.Handle(http.MethodPost, "/checkout/:id", httpapi.Plain(a.payCheckout), httpapi.Policy{
 		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
 	})
 }

@@ -130,9 +130,9 @@ func (p *Pages) preload(path string) string {
 // Mount adds the pages to s.
 func (p *Pages) Mount(s *httpapi.Server) {
 	open := httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone}
-	s.Handle(http.MethodGet, "/", p.page, open)
-	s.Handle(http.MethodGet, "/favicon.ico", p.icon, open)
-	s.HandleTree("/console/*path", p.below, open)
+	s.Handle(http.MethodGet, "/", httpapi.Plain(p.page), open)
+	s.Handle(http.MethodGet, "/favicon.ico", httpapi.Plain(p.icon), open)
+	s.HandleTree("/console/*path", httpapi.Plain(p.below), open)
 }
 
 // below serves a path below /console/: a built file, or the page.

@@ -72,7 +72,7 @@ func render(deps Deps) ([]byte, error) {
 
 // Mount adds GET /docs to s.
 func (p *Page) Mount(s *httpapi.Server) {
-	s.Handle(http.MethodGet, "/docs", p.show, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
+	s.Handle(http.MethodGet, "/docs", httpapi.Plain(p.show), httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
 }
 
 func (p *Page) show(c *gin.Context) error {

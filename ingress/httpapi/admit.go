@@ -29,7 +29,7 @@ type admitted struct {
 	key     *Caller // nil for a login
 }
 
-// KeyHandler is a Handler of a route that only keys may call, with the holder of the key.
+// KeyHandler answers a request to a route that only keys may call, with the holder of the key.
 type KeyHandler func(c *gin.Context, caller Caller) error
 
 // HandleKey is [Server.Handle] for the frequent routes of keys: it stores nothing about the caller.
@@ -41,7 +41,7 @@ func (s *Server) HandleKey(method, path string, h KeyHandler, p Policy) {
 		}
 		return h(c, caller)
 	}
-	e := &entrance{method: method, path: path, other: &endpoint{s.wrap(handle), p}}
+	e := &entrance{method: method, path: path, other: &endpoint{answers: s.wrap(handle), policy: p}}
 	if p.Auth&^byKey != 0 {
 		s.faults = append(s.faults, unmounted(e, errors.New("its policy admits callers without a key")))
 		return
@@ -58,9 +58,9 @@ func (p *Policy) refuse(c *gin.Context, err error) error {
 }
 
 // admitting returns the handler that runs h for the callers that p admits.
-func (s *Server) admitting(h Handler, p *Policy) Handler {
+func (s *Server) admitting(h Handler, p *Policy) func(*gin.Context) error {
 	if p.Auth&Anyone != 0 {
-		return h
+		return h.answer
 	}
 	return func(c *gin.Context) error {
 		caller, err := s.deps.Auth.admit(c, p)
@@ -68,7 +68,7 @@ func (s *Server) admitting(h Handler, p *Policy) Handler {
 			return p.refuse(c, err)
 		}
 		of(c).caller = &caller
-		return h(c)
+		return h.answer(c)
 	}
 }
 

@@ -90,10 +90,32 @@ func (d *door) post(path, bearer, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// A handler that needs a caller answers nobody on a route that admits everyone.
+// A handler that needs a caller is not mounted where the policy admits anyone, and the server does
+// not start.
 func TestTypedHandlerNeedsACaller(t *testing.T) {
-	d := newDoor(t)
-	d.Handle(http.MethodGet, "/mistake", httpapi.Do(d.email), open)
-	require.Equal(t, http.StatusInternalServerError, d.get("/mistake").Code)
-	require.Zero(t, d.entered.Load())
+	auth := httpapi.NewAuth(httpapi.AuthDeps{})
+	email := httpapi.Do(new(door).email)
+	for name, mount := range map[string]func(s *setup){
+		"": func(s *setup) { s.Handle(http.MethodGet, "/mistake", email, open) },
+		"op=a: ": func(s *setup) {
+			s.HandleActions(http.MethodGet, "/mistake", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
+				"a": {Do: email, Policy: open},
+			}}, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.UserToken})
+		},
+		"op=b: ": func(s *setup) {
+			p := open
+			p.Auth |= httpapi.UserToken
+			s.HandleActions(http.MethodGet, "/mistake", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
+				"": {Do: ok}, "b": {Do: email},
+			}}, p)
+		},
+	} {
+		s := server(t, local(0), auth)
+		mount(s)
+		require.Equal(t, http.StatusNotFound, s.get("/mistake?op=a").Code)
+		require.EqualError(
+			t, s.Run(t.Context()), "route GET /mistake is not mounted: "+name+
+				"its policy admits anyone, and its handler needs a caller",
+		)
+	}
 }

@@ -103,17 +103,17 @@ func newDoor(t *testing.T) *door {
 	})
 	d.setup = server(t, httpapi.Config{}, auth)
 	user := func(of func(*gin.Context) (account.User, error)) httpapi.Handler {
-		return func(c *gin.Context) error {
+		return httpapi.Plain(func(c *gin.Context) error {
 			d.entered.Add(1)
 			u, err := of(c)
 			if err != nil {
 				return err
 			}
 			return httpapi.JSON(c, http.StatusOK, u.Email)
-		}
+		})
 	}
 	key := func(kind account.KeyKind) httpapi.Handler {
-		return func(c *gin.Context) error {
+		return httpapi.Plain(func(c *gin.Context) error {
 			caller, err := auth.Key(c, kind)
 			if err != nil {
 				return err
@@ -124,7 +124,7 @@ func newDoor(t *testing.T) *door {
 					"sandbox": caller.Sandbox, "developer": caller.DeveloperID, "known": caller.KeyID != uuid.Nil,
 				},
 			)
-		}
+		})
 	}
 	d.Handle(http.MethodGet, "/user", user(auth.User), open)
 	scan := open
@@ -137,12 +137,12 @@ func newDoor(t *testing.T) *door {
 		return auth.User(c)
 	}
 	d.Handle(http.MethodPost, "/change", user(twice), change)
-	d.Handle(http.MethodPost, "/slow", func(c *gin.Context) error {
+	d.Handle(http.MethodPost, "/slow", httpapi.Plain(func(c *gin.Context) error {
 		_, err := auth.User(c)
 		d.begun <- struct{}{}
 		<-d.end
 		return err
-	}, change)
+	}), change)
 	d.Handle(http.MethodGet, "/admin", httpapi.Do(d.email), httpapi.Policy{
 		Limit: httpapi.LimitOpen, Auth: httpapi.AdminToken, NotAdmin: errs.InvalidToken,
 	})

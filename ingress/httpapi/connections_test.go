@@ -31,7 +31,7 @@ func TestBodyLimitOfRoute(t *testing.T) {
 	p := Policy{Limit: LimitOpen, Auth: Anyone, Idempotent: No, Audited: No}
 	large := p
 	large.Body = 1 << 20
-	nothing := func(*gin.Context) error { return nil }
+	nothing := Plain(func(*gin.Context) error { return nil })
 	s.Handle("POST", "/one/:id", nothing, large)
 	s.HandleActions(
 		"POST", "/two",

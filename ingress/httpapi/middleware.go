@@ -159,7 +159,7 @@ func plainID(id string) bool {
 	return true
 }
 
-func (s *Server) wrap(h Handler) func(*gin.Context) {
+func (s *Server) wrap(h func(*gin.Context) error) func(*gin.Context) {
 	return func(c *gin.Context) {
 		if err := h(c); err != nil {
 			s.fail(c, err)

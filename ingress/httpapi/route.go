@@ -203,11 +203,11 @@ func (s *Server) HandleActions(method, path string, a Actions, p Policy) {
 	if unknown.Auth != 0 {
 		unknown.Auth = Anyone // strangers too learn the valid values
 	}
-	e.other = s.endpoint(func(*gin.Context) error {
+	e.other = s.endpoint(Plain(func(*gin.Context) error {
 		return errs.New(
 			errs.InvalidRequest, "query parameter %s must be one of %s", a.Param, names,
 		).With("field", a.Param)
-	}, unknown)
+	}), unknown)
 	for value, action := range a.Of {
 		if !action.Policy.stated() {
 			action.Policy = p
@@ -247,10 +247,11 @@ type entrance struct {
 type endpoint struct {
 	answers func(*gin.Context) // admits the caller, runs the handler and answers its errors
 	policy  Policy
+	unfit   bool // the handler needs a caller, and the policy admits strangers
 }
 
 func (s *Server) endpoint(h Handler, p Policy) *endpoint {
-	return &endpoint{s.wrap(s.admitting(h, &p)), p}
+	return &endpoint{s.wrap(s.admitting(h, &p)), p, h.caller && p.Auth&Anyone != 0}
 }
 
 func (e *entrance) choose(c *gin.Context) *endpoint {
@@ -364,11 +365,18 @@ func (s *Server) problem(e *entrance) error {
 	if missing := e.other.policy.missing(e.method); missing != nil {
 		return fmt.Errorf("its policy does not set %s", strings.Join(missing, ", "))
 	}
+	const unfit = "its policy admits anyone, and its handler needs a caller"
+	if e.other.unfit {
+		return errors.New(unfit)
+	}
 	secured := e.other.policy.Auth&Anyone == 0
 	for _, value := range sortedKeys(e.actions) {
 		p := &e.actions[value].policy
 		if missing := p.missing(e.method); missing != nil {
 			return fmt.Errorf("the policy of %s=%s does not set %s", e.param, value, strings.Join(missing, ", "))
+		}
+		if e.actions[value].unfit {
+			return fmt.Errorf("%s=%s: %s", e.param, value, unfit)
 		}
 		secured = secured || p.Auth&Anyone == 0
 	}

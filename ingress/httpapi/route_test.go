@@ -89,7 +89,7 @@ func TestActionsHaveTheirOwnPolicies(t *testing.T) {
 	login := change
 	login.Limit, login.Audited = httpapi.LimitLogins, httpapi.No
 	answer := func(text string) httpapi.Handler {
-		return func(c *gin.Context) error { return httpapi.JSON(c, http.StatusOK, text) }
+		return httpapi.Plain(func(c *gin.Context) error { return httpapi.JSON(c, http.StatusOK, text) })
 	}
 	s.HandleActions(http.MethodPost, "/thing", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
 		"": {Do: answer("default")}, "go": {Do: answer("go"), Policy: login},

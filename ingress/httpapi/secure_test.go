@@ -27,10 +27,10 @@ func TestHTTPS(t *testing.T) {
 	cfg.TLSCert, cfg.TLSKey, cfg.ProxyFrom = a.File("server.pem"), a.File("server.key"), []string{"127.0.0.0/8"}
 	s := server(t, cfg)
 	client := ""
-	s.Handle(http.MethodGet, "/who", func(c *gin.Context) error {
+	s.Handle(http.MethodGet, "/who", httpapi.Plain(func(c *gin.Context) error {
 		client = c.ClientIP()
 		return httpapi.JSON(c, http.StatusOK, map[string]any{})
-	}, open)
+	}), open)
 	listening(t, s)
 	require.Equal(t, "https://"+s.Addr(), s.BaseURL())
 

@@ -72,9 +72,15 @@ type Once interface {
 	Do(c *gin.Context, route string, handle func(*gin.Context)) error
 }
 
-// Handler answers a request, or returns an error for the envelope. A handler that returns an error
-// must not have written anything.
-type Handler func(c *gin.Context) error
+// Handler answers a request. [Do], [Open] and [Plain] return one.
+type Handler struct {
+	answer func(c *gin.Context) error
+	caller bool // it needs the caller that the engine admits
+}
+
+// Plain returns the Handler of a function that reads the request and answers it, or returns an
+// error for the envelope. A function that returns an error must not have written anything.
+func Plain(answer func(c *gin.Context) error) Handler { return Handler{answer: answer} }
 
 // Server is the public HTTP component.
 type Server struct {
@@ -133,11 +139,11 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		return nil, err
 	}
 	open := Policy{Limit: LimitOpen, Auth: Anyone}
-	s.none.other, s.refused.other = s.endpoint(noSuchPath, open), s.endpoint(methodNotAllowed, open)
+	s.none.other, s.refused.other = s.endpoint(Plain(noSuchPath), open), s.endpoint(Plain(methodNotAllowed), open)
 	health := Policy{Limit: LimitNone, Auth: Anyone}
-	s.Handle(http.MethodGet, healthPath, alive, health)
-	s.Handle(http.MethodGet, readyPath, s.readyz, health)
-	s.Handle(http.MethodGet, "/openapi.json", document, open)
+	s.Handle(http.MethodGet, healthPath, Plain(alive), health)
+	s.Handle(http.MethodGet, readyPath, Plain(s.readyz), health)
+	s.Handle(http.MethodGet, "/openapi.json", Plain(document), open)
 	s.wire = wire.New(wire.Config{
 		Handler: s, Refuse: refuse, Log: deps.Log, BodyLimit: s.bodyLimit,
 		MaxConns: maxConns(openFiles(), deps.KeepFiles), ConnsPerAddr: cfg.ConnsPerAddr,

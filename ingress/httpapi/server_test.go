@@ -107,7 +107,9 @@ func TestUnknownPathAndMethod(t *testing.T) {
 	}
 }
 
-func ok(c *gin.Context) error { return httpapi.JSON(c, http.StatusOK, map[string]any{"ok": true}) }
+var ok = httpapi.Plain(fine)
+
+func fine(c *gin.Context) error { return httpapi.JSON(c, http.StatusOK, map[string]any{"ok": true}) }
 
 func TestEnvelope(t *testing.T) {
 	secret := errors.New("dial postgres://root:hunter2@db")
@@ -141,7 +143,7 @@ func TestEnvelope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, httpapi.Config{})
-			s.Handle(http.MethodGet, "/x", func(*gin.Context) error { return tc.err }, open)
+			s.Handle(http.MethodGet, "/x", httpapi.Plain(func(*gin.Context) error { return tc.err }), open)
 			w := s.get("/x")
 			require.Equal(t, tc.status, w.Code)
 			require.JSONEq(t, tc.body, w.Body.String())
@@ -156,7 +158,7 @@ func TestEnvelope(t *testing.T) {
 
 func TestClientThatLeftIsNoFailure(t *testing.T) {
 	s := server(t, httpapi.Config{})
-	s.Handle(http.MethodGet, "/x", func(c *gin.Context) error { return c.Request.Context().Err() }, open)
+	s.Handle(http.MethodGet, "/x", httpapi.Plain(func(c *gin.Context) error { return c.Request.Context().Err() }), open)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/x", nil))
@@ -165,7 +167,7 @@ func TestClientThatLeftIsNoFailure(t *testing.T) {
 
 func TestPanicIsAnEnvelope(t *testing.T) {
 	s := server(t, httpapi.Config{})
-	s.Handle(http.MethodGet, "/x", func(*gin.Context) error { panic("secret place") }, open)
+	s.Handle(http.MethodGet, "/x", httpapi.Plain(func(*gin.Context) error { panic("secret place") }), open)
 	w := s.get("/x")
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.JSONEq(t, `{"code":"internal","error":"internal error"}`, w.Body.String())
@@ -208,7 +210,7 @@ func TestForwardedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := server(t, httpapi.Config{TrustedProxies: tc.proxies})
 			s.Handle(
-				http.MethodGet, "/ip", func(c *gin.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) }, open,
+				http.MethodGet, "/ip", httpapi.Plain(func(c *gin.Context) error { return httpapi.JSON(c, 200, c.ClientIP()) }), open,
 			)
 			require.Equal(t, `"`+tc.want+`"`, s.get("/ip", "X-Forwarded-For", "198.51.100.9").Body.String())
 		})
@@ -345,14 +347,14 @@ func TestDrain(t *testing.T) {
 	t.Run("a running request is finished", func(t *testing.T) {
 		s := server(t, local(time.Minute))
 		entered, release := make(chan struct{}), make(chan struct{})
-		s.Handle(http.MethodGet, "/slow", func(c *gin.Context) error {
+		s.Handle(http.MethodGet, "/slow", httpapi.Plain(func(c *gin.Context) error {
 			close(entered)
 			<-release
 			if err := c.Request.Context().Err(); err != nil {
 				return err // a stop must not cancel running requests
 			}
-			return ok(c)
-		}, open)
+			return fine(c)
+		}), open)
 		stop := listening(t, s)
 		replied := make(chan string, 1)
 		go func() { replied <- raw(s.Addr(), "/slow") }()
@@ -375,11 +377,11 @@ func TestDrain(t *testing.T) {
 	t.Run("a request that does not end is cut", func(t *testing.T) {
 		s := server(t, local(time.Millisecond))
 		entered, release := make(chan struct{}), make(chan struct{})
-		s.Handle(http.MethodGet, "/stuck", func(c *gin.Context) error {
+		s.Handle(http.MethodGet, "/stuck", httpapi.Plain(func(c *gin.Context) error {
 			close(entered)
 			<-release
 			return nil
-		}, open)
+		}), open)
 		defer close(release)
 		stop := listening(t, s)
 		replied := make(chan string, 1)
@@ -414,7 +416,7 @@ func TestFailuresDoNotShowKeysInPaths(t *testing.T) {
 		"store": func(*gin.Context) error { return errs.Wrap(errors.New("broken"), errs.Internal, "no") },
 	} {
 		s := server(t, httpapi.Config{})
-		s.Handle(http.MethodPost, "/api/rtb/:key", fail, change)
+		s.Handle(http.MethodPost, "/api/rtb/:key", httpapi.Plain(fail), change)
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/rtb/"+key+"?x="+key, strings.NewReader("{}")))
 		require.Equal(t, http.StatusInternalServerError, w.Code, "%s %s", name, w.Body)

@@ -17,13 +17,13 @@ func TestPathsAndTheirParameters(t *testing.T) {
 	p := Policy{Limit: LimitOpen, Auth: Anyone, Idempotent: No, Audited: No}
 	var found string
 	var values []string
-	tell := func(c *gin.Context) error {
+	tell := Plain(func(c *gin.Context) error {
 		found = of(c).route()
 		for _, param := range c.Params {
 			values = append(values, param.Value)
 		}
 		return nil
-	}
+	})
 	for _, route := range [][2]string{
 		{"GET", "/"}, {"GET", "/api/keys"}, {"POST", "/api/keys"}, {"DELETE", "/api/keys/:id"},
 		{"GET", "/api/campaigns/:id"}, {"GET", "/api/campaigns/:id/diagnose"}, {"GET", "/a/:first/b/:second"},
@@ -101,10 +101,10 @@ func TestPathsAndTheirParameters(t *testing.T) {
 func TestClientsAddress(t *testing.T) {
 	s := newServer(t, "10.0.0.0/8", "2001:db8::1")
 	var got string
-	s.Handle(http.MethodGet, "/address", func(c *gin.Context) error {
+	s.Handle(http.MethodGet, "/address", Plain(func(c *gin.Context) error {
 		got = c.ClientIP()
 		return nil
-	}, Policy{Limit: LimitOpen, Auth: Anyone})
+	}), Policy{Limit: LimitOpen, Auth: Anyone})
 	for name, tc := range map[string]struct {
 		peer      string
 		forwarded []string

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/account"
-	"adnet/internal/errs"
 )
 
 // Do returns the Handler of a function of values. The engine admits the caller by the route's
@@ -15,22 +14,19 @@ import (
 //
 // For a key, caller has only the publisher. The type of the input states what is read: a body
 // ([Decode]) or an [Input], such as [None], [ID], [Of] and [Optional]. An output is answered as JSON
-// with status 200, unless it is a [Reply]. A route for [Anyone] uses [Open].
+// with status 200, unless it is a [Reply]. A route for [Anyone] uses [Open]: with Do it is not
+// mounted.
 func Do[In, Out any](f func(c *gin.Context, caller account.User, in In) (Out, error)) Handler {
-	return func(c *gin.Context) error {
-		who := of(c).caller
-		if who == nil { // a mistake at the mount must not make a stranger the zero account
-			return errs.New(errs.Internal, "the policy of %s does not fit its handler", of(c).route())
-		}
-		return run(c, func(in In) (Out, error) { return f(c, who.user, in) })
-	}
+	return Handler{func(c *gin.Context) error {
+		return run(c, func(in In) (Out, error) { return f(c, of(c).caller.user, in) })
+	}, true}
 }
 
 // Open is [Do] for a route that does not know its caller.
 func Open[In, Out any](f func(c *gin.Context, in In) (Out, error)) Handler {
-	return func(c *gin.Context) error {
+	return Plain(func(c *gin.Context) error {
 		return run(c, func(in In) (Out, error) { return f(c, in) })
-	}
+	})
 }
 
 func run[In, Out any](c *gin.Context, f func(in In) (Out, error)) error {

@@ -97,10 +97,10 @@ func newFixture(t *testing.T) *fixture {
 		},
 	)
 	require.NoError(t, err)
-	act := func(c *gin.Context) error {
+	act := httpapi.Plain(func(c *gin.Context) error {
 		f.calls.Add(1)
 		return f.act(c)
-	}
+	})
 	for _, path := range []string{"/api/others", "/api/things/:id"} {
 		f.http.Handle(http.MethodPost, path, act, covered)
 	}
@@ -298,7 +298,7 @@ func TestKeptRepliesAreSealed(t *testing.T) {
 		},
 	)
 	require.NoError(t, err)
-	h.Handle(http.MethodPost, "/api/keys", func(c *gin.Context) error { return f.act(c) }, covered)
+	h.Handle(http.MethodPost, "/api/keys", httpapi.Plain(func(c *gin.Context) error { return f.act(c) }), covered)
 	r := httptest.NewRequest(http.MethodPost, "/api/keys", strings.NewReader(`{}`))
 	r.Header.Set("Authorization", "Bearer alice")
 	r.Header.Set(idempotency.Header, key)

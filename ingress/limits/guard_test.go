@@ -39,12 +39,12 @@ func newFront(t *testing.T, cfg Config, proxies ...string) *front {
 		Guard: f.limits,
 	})
 	require.NoError(t, err)
-	answer := func(c *gin.Context) error {
+	answer := httpapi.Plain(func(c *gin.Context) error {
 		if code := errs.Code(c.GetHeader("X-Answer")); code != "" {
 			return errs.New(code, "as asked")
 		}
 		return httpapi.JSON(c, http.StatusOK, "fine")
-	}
+	})
 	for path, limit := range map[string]httpapi.Limit{
 		"/api/benna": httpapi.LimitRanking, "/v1/ad-request": httpapi.LimitRefused, "/api/track": httpapi.LimitNone,
 		"/api/mcp": httpapi.LimitKeyless, "/api/rtb": httpapi.LimitKeyless,
@@ -125,13 +125,13 @@ func TestManyBadLoginsAtOnceAreNotMoreTries(t *testing.T) {
 	f := newFront(t, defaults())
 	var mu sync.Mutex
 	tried, inside := 0, make(chan struct{})
-	f.http.Handle(http.MethodPut, "/api/auth", func(*gin.Context) error {
+	f.http.Handle(http.MethodPut, "/api/auth", httpapi.Plain(func(*gin.Context) error {
 		mu.Lock()
 		tried++
 		mu.Unlock()
 		<-inside
 		return errs.New(errs.InvalidCredentials, "no")
-	}, limitedBy(httpapi.LimitLogins))
+	}), limitedBy(httpapi.LimitLogins))
 	var all sync.WaitGroup
 	refused := make(chan int, 100)
 	for range 100 {

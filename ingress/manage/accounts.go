@@ -143,6 +143,14 @@ func answerKey(k account.Key, plain string) keyReply {
 	return reply
 }
 
+func (a *API) mountKeys(s *httpapi.Server) {
+	s.Handle(http.MethodGet, "/api/keys", httpapi.Do(a.listKeys), reads)
+	s.Handle(http.MethodPost, "/api/keys", httpapi.Do(a.createKey), changes)
+	s.Handle(http.MethodDelete, "/api/keys", httpapi.Do(a.revokeKey), with(changes, httpapi.Params{"id": httpapi.IDForm}))
+	s.Handle(http.MethodDelete, "/api/keys/:id", httpapi.Do(a.revokeKey), changes)
+	s.Handle(http.MethodPost, "/api/keys/:id/rotate", httpapi.Do(a.rotateKey), changes)
+}
+
 func (a *API) listKeys(c *gin.Context, caller account.User, _ httpapi.None) (httpapi.Object, error) {
 	keys, err := a.deps.Accounts.Working(c.Request.Context(), caller)
 	if err != nil {

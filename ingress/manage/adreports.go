@@ -19,7 +19,8 @@ var ofReports = httpapi.Params{
 	"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
 }
 
-func (a *API) mountReports(s *httpapi.Server, reads, changes httpapi.Policy) {
+func (a *API) mountReports(s *httpapi.Server) {
+	reads, changes := ofAdmin(reads), ofAdmin(changes)
 	s.Handle(http.MethodGet, "/api/admin/reports", httpapi.Do(a.listReports), with(reads, ofReports))
 	s.Handle(http.MethodPost, "/api/admin/reports/:id", httpapi.Do(a.decideReports), changes)
 	s.Handle(http.MethodGet, "/api/admin/campaigns/:id/approved", httpapi.Do(a.approvedBefore), reads)

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -23,6 +24,17 @@ const (
 	auditLimit    = 50
 	maxAuditLimit = 500
 )
+
+var ofAudit = httpapi.Params{
+	"owner_id": httpapi.IDForm, "actor_id": httpapi.IDForm, "target_kind": httpapi.WordForm(auditlog.Targets...),
+	"target_id": httpapi.TextForm,
+	"since":     httpapi.TimeForm, "until": httpapi.TimeForm, "before": httpapi.NumberForm(1, 1<<53),
+	"limit": httpapi.NumberForm(1, maxAuditLimit),
+}
+
+func (a *API) mountAudit(s *httpapi.Server) {
+	s.Handle(http.MethodGet, "/api/audit", httpapi.Do(a.auditLog), with(reads, ofAudit))
+}
 
 // auditLog serves GET /api/audit: an owner sees entries about their own account, an administrator
 // all entries.

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"fmt"
+	"net/http"
 
 	"github.com/gin-gonic/gin"
 
@@ -9,6 +10,13 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/errs"
 )
+
+func (a *API) mountBlocks(s *httpapi.Server) {
+	s.Handle(http.MethodGet, "/api/account/blocks", httpapi.Do(a.readBlocks), reads)
+	s.Handle(http.MethodPut, "/api/account/blocks", httpapi.Do(a.putBlocks), changes)
+	s.Handle(http.MethodGet, "/api/account/publishing", httpapi.Do(a.readPublishing), reads)
+	s.Handle(http.MethodPut, "/api/account/publishing", httpapi.Do(a.putPublishing), changes)
+}
 
 // readBlocks serves GET /api/account/blocks.
 func (a *API) readBlocks(c *gin.Context, caller account.User, _ httpapi.None) (account.Blocks, error) {

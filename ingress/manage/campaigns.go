@@ -37,6 +37,41 @@ func policyOf(k campaign.Campaign) policyReply {
 	return policyReply{OK: len(k.PolicyViolations) == 0, Violations: k.PolicyViolations}
 }
 
+var ofCampaigns = httpapi.Params{
+	"status": httpapi.WordForm("draft", "in_review", "pending_review", "active", "paused", "rejected", "archived"),
+	"id":     httpapi.IDForm, "advertiser_id": httpapi.IDForm, "shape": httpapi.WordForm("object", "array"),
+	"reason": httpapi.WordForm(campaign.FieldNamed("review_reason").Values...),
+	"limit":  httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
+}
+
+func (a *API) mountCampaigns(s *httpapi.Server) {
+	queries := httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No,
+	}
+	scans, judges := queries, queries
+	scans.Scans, judges.Judges = true, true
+	s.HandleActions(http.MethodGet, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"": {Do: httpapi.Do(a.listCampaigns)}, "list": {Do: httpapi.Do(a.listCampaigns)},
+		"review_queue": {Do: httpapi.Do(a.reviewQueue), Policy: with(ofReviewer(reads), ofCampaigns)},
+	}}, with(reads, ofCampaigns))
+	s.HandleActions(http.MethodPost, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"": {Do: httpapi.Do(a.createCampaign)}, "create": {Do: httpapi.Do(a.createCampaign)},
+		"update":  {Do: httpapi.Do(a.updateCampaign)},
+		"pause":   {Do: a.moveCampaign((*campaign.Service).Pause)},
+		"resume":  {Do: a.moveCampaign((*campaign.Service).Resume)},
+		"submit":  {Do: a.moveCampaign((*campaign.Service).Submit)},
+		"archive": {Do: a.moveCampaign((*campaign.Service).Archive)},
+		"copy":    {Do: httpapi.Do(a.copyCampaign)},
+		"review":  {Do: httpapi.Do(a.reviewCampaign), Policy: ofReviewer(changes)},
+		// No Idempotency-Key: these store nothing.
+		"check":    {Do: httpapi.Do(a.checkCampaign), Policy: judges},
+		"forecast": {Do: httpapi.Do(a.forecastCampaign), Policy: scans},
+	}}, with(changes, httpapi.Params{"id": httpapi.IDForm}))
+	s.Handle(http.MethodGet, "/api/campaigns/:id", httpapi.Do(a.getCampaign), reads)
+	s.Handle(http.MethodPatch, "/api/campaigns/:id", httpapi.Do(a.updateCampaign), changes)
+	s.Handle(http.MethodPatch, "/api/campaigns", httpapi.Do(a.updateCampaign), changes)
+}
+
 func (a *API) createCampaign(c *gin.Context, caller account.User, in createRequest) (reply httpapi.Reply, err error) {
 	advertiser, err := httpapi.ParseID("advertiser_id", in.AdvertiserID)
 	if err != nil {

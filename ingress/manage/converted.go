@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
@@ -11,6 +12,18 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/report"
 )
+
+func (a *API) mountConverted(s *httpapi.Server) {
+	ofTypes := with(
+		reads,
+		httpapi.Params{
+			"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
+			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
+		},
+	)
+	ofTypes.Scans = true
+	s.Handle(http.MethodGet, "/api/stats/conversions", httpapi.Do(a.converted), ofTypes)
+}
 
 // converted serves GET /api/stats/conversions: the counted conversions by type, of the caller's
 // campaigns or of one campaign.

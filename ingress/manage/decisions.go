@@ -27,7 +27,8 @@ var ofDecisions = httpapi.Params{
 	"limit":  httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
 }
 
-func (a *API) mountDecisions(s *httpapi.Server, reads, changes httpapi.Policy) {
+func (a *API) mountDecisions(s *httpapi.Server) {
+	reads, changes := reads, changes
 	reads.Admits, changes.Admits = httpapi.Suspended, httpapi.Suspended
 	s.Handle(http.MethodGet, "/api/decisions", httpapi.Do(a.listDecisions), with(reads, ofDecisions))
 	s.Handle(http.MethodPost, "/api/decisions/:id/appeal", httpapi.Do(a.appeal), changes)

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/boombuler/barcode/qr"
@@ -26,6 +27,18 @@ type factorReply struct {
 	On       bool       `json:"enabled"`
 	Since    *time.Time `json:"since"`
 	Recovery int        `json:"recovery_codes_left"`
+}
+
+func (a *API) mountFactor(s *httpapi.Server) {
+	looks, sets := reads, changes
+	looks.Admits, sets.Admits = httpapi.WithoutFactor, httpapi.WithoutFactor
+	begins := sets
+	begins.Audited = httpapi.No // an unconfirmed factor does not affect logins
+	s.Handle(http.MethodGet, "/api/account/second_factor", httpapi.Do(a.readFactor), looks)
+	s.Handle(http.MethodPost, "/api/account/second_factor", httpapi.Do(a.beginFactor), begins)
+	s.Handle(http.MethodPost, "/api/account/second_factor/confirm", httpapi.Do(a.confirmFactor), sets)
+	s.Handle(http.MethodPost, "/api/account/second_factor/recovery_codes", httpapi.Do(a.renewRecovery), sets)
+	s.Handle(http.MethodPost, "/api/account/second_factor/remove", httpapi.Do(a.removeFactor), sets)
 }
 
 func (a *API) readFactor(c *gin.Context, u account.User, _ httpapi.None) (reply factorReply, err error) {

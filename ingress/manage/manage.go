@@ -4,7 +4,6 @@ package manage
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,7 +11,6 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/adreport"
-	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/decision"
@@ -129,180 +127,43 @@ func New(deps Deps) *API {
 	return &API{deps: deps}
 }
 
-// Mount adds the routes to s.
-func (a *API) Mount(s *httpapi.Server) {
-	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken}
-	changes := httpapi.Policy{
+// The policies of most routes. Each file mounts the routes of its subject.
+var (
+	reads   = httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken}
+	changes = httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 	}
-	// Wrong tokens are answered 401, which is limited.
-	byLink := httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
-	}
-	queries := httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No,
-	}
-	scans, judges := queries, queries
-	scans.Scans, judges.Judges = true, true
-	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
-	// The specification requires 401 here, also for a login.
-	ofReviewer := func(p httpapi.Policy) httpapi.Policy { p = ofAdmin(p); p.NotAdmin = errs.InvalidToken; return p }
-	s.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: httpapi.Open(a.login)}, "login": {Do: httpapi.Open(a.login)},
-		"register": {Do: httpapi.Open(a.register), Policy: httpapi.Policy{
-			Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
-		}},
-		"demo":   {Do: httpapi.Open(a.demoLogin)},
-		"verify": {Do: httpapi.Open(a.verify), Policy: byLink}, "reset": {Do: httpapi.Open(a.reset), Policy: byLink},
-		// No Idempotency-Key: a second call mails a second link, up to three.
-		"forgot": {
-			Do: httpapi.Open(a.forgot),
-			Policy: httpapi.Policy{
-				Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No,
-			},
-		},
-		// No Idempotency-Key for a logout: an ended session stays ended, and the reply is the same.
-		"logout": {
-			Do: httpapi.Open(a.logout),
-			Policy: httpapi.Policy{
-				Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
-			},
-		},
-		// No Idempotency-Key for a login: a second one opens one more session, which the owner
-		// sees.
-	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
-	s.Handle(
-		http.MethodGet, "/api/info", httpapi.Open(a.info),
-		httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
-	)
-	s.Handle(http.MethodGet, "/api/account/sessions", httpapi.Do(a.listSessions), reads)
-	// No Idempotency-Key: an ended session stays ended, and a caller without a session gets 401.
-	ends := changes
-	ends.Idempotent = httpapi.No
-	s.Handle(
-		http.MethodDelete, "/api/account/sessions", httpapi.Do(a.endSessions),
-		with(ends, httpapi.Params{"keep": httpapi.WordForm("current")}),
-	)
-	s.Handle(http.MethodDelete, "/api/account/sessions/:id", httpapi.Do(a.endSession), ends)
-	s.Handle(http.MethodPost, "/api/account/password", httpapi.Do(a.changePassword), changes)
-	looks, sets, erases := reads, changes, ends
-	looks.Admits, sets.Admits, erases.Admits = httpapi.WithoutFactor, httpapi.WithoutFactor, httpapi.WithoutFactor
-	begins := sets
-	begins.Audited = httpapi.No // an unconfirmed factor does not affect logins
-	s.Handle(http.MethodGet, "/api/account/second_factor", httpapi.Do(a.readFactor), looks)
-	s.Handle(http.MethodPost, "/api/account/second_factor", httpapi.Do(a.beginFactor), begins)
-	s.Handle(http.MethodPost, "/api/account/second_factor/confirm", httpapi.Do(a.confirmFactor), sets)
-	s.Handle(http.MethodPost, "/api/account/second_factor/recovery_codes", httpapi.Do(a.renewRecovery), sets)
-	s.Handle(http.MethodPost, "/api/account/second_factor/remove", httpapi.Do(a.removeFactor), sets)
-	s.Handle(http.MethodGet, "/api/account/profile", httpapi.Do(a.readProfile), reads)
-	s.Handle(http.MethodPatch, "/api/account/profile", httpapi.Do(a.changeProfile), changes)
-	exports := reads
-	exports.Scans = true
-	s.Handle(http.MethodGet, "/api/account/export", httpapi.Do(a.exportAccount), exports)
-	s.Handle(http.MethodPost, "/api/account/delete", httpapi.Do(a.eraseAccount), erases)
-	s.Handle(http.MethodGet, "/api/account/blocks", httpapi.Do(a.readBlocks), reads)
-	s.Handle(http.MethodPut, "/api/account/blocks", httpapi.Do(a.putBlocks), changes)
-	s.Handle(http.MethodGet, "/api/account/publishing", httpapi.Do(a.readPublishing), reads)
-	s.Handle(http.MethodPut, "/api/account/publishing", httpapi.Do(a.putPublishing), changes)
-	ofPublisher := with(reads, httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm})
-	ofPublisher.Auth = httpapi.UserToken | httpapi.PublisherKey
-	s.Handle(http.MethodGet, "/api/account/suitability", httpapi.Do(a.readSuitability), ofPublisher)
-	s.Handle(http.MethodGet, "/api/suitability/subjects", httpapi.Open(a.subjects), httpapi.Policy{
-		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone,
-		Params: httpapi.Params{"language": httpapi.WordForm("en", "de")},
-	})
-	s.Handle(http.MethodGet, "/api/keys", httpapi.Do(a.listKeys), reads)
-	s.Handle(http.MethodPost, "/api/keys", httpapi.Do(a.createKey), changes)
-	s.Handle(http.MethodDelete, "/api/keys", httpapi.Do(a.revokeKey), with(changes, httpapi.Params{"id": httpapi.IDForm}))
-	s.Handle(http.MethodDelete, "/api/keys/:id", httpapi.Do(a.revokeKey), changes)
-	s.Handle(http.MethodPost, "/api/keys/:id/rotate", httpapi.Do(a.rotateKey), changes)
-	s.HandleActions(http.MethodGet, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: httpapi.Do(a.listCampaigns)}, "list": {Do: httpapi.Do(a.listCampaigns)},
-		"review_queue": {Do: httpapi.Do(a.reviewQueue), Policy: with(ofReviewer(reads), ofCampaigns)},
-	}}, with(reads, ofCampaigns))
-	s.HandleActions(http.MethodPost, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: httpapi.Do(a.createCampaign)}, "create": {Do: httpapi.Do(a.createCampaign)},
-		"update":  {Do: httpapi.Do(a.updateCampaign)},
-		"pause":   {Do: a.moveCampaign((*campaign.Service).Pause)},
-		"resume":  {Do: a.moveCampaign((*campaign.Service).Resume)},
-		"submit":  {Do: a.moveCampaign((*campaign.Service).Submit)},
-		"archive": {Do: a.moveCampaign((*campaign.Service).Archive)},
-		"copy":    {Do: httpapi.Do(a.copyCampaign)},
-		"review":  {Do: httpapi.Do(a.reviewCampaign), Policy: ofReviewer(changes)},
-		// No Idempotency-Key: these store nothing.
-		"check":    {Do: httpapi.Do(a.checkCampaign), Policy: judges},
-		"forecast": {Do: httpapi.Do(a.forecastCampaign), Policy: scans},
-	}}, with(changes, httpapi.Params{"id": httpapi.IDForm}))
-	s.Handle(http.MethodGet, "/api/campaigns/:id", httpapi.Do(a.getCampaign), reads)
-	s.Handle(http.MethodPatch, "/api/campaigns/:id", httpapi.Do(a.updateCampaign), changes)
-	s.Handle(http.MethodPatch, "/api/campaigns", httpapi.Do(a.updateCampaign), changes)
-	a.mountDecisions(s, reads, changes)
-	a.mountReports(s, ofAdmin(reads), ofAdmin(changes))
-	a.mountUsers(s, ofAdmin(reads), ofAdmin(changes))
-	s.Handle(http.MethodGet, "/api/audit", httpapi.Do(a.auditLog), with(reads, ofAudit))
-	s.Handle(http.MethodGet, "/api/stats", httpapi.Do(a.stats), httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: ofStats,
-	})
-	s.Handle(http.MethodGet, "/api/stats/requests", httpapi.Do(a.requests), httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
-		Params: httpapi.Params{
-			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"breakdown": httpapi.WordForm(report.DemandBreakdowns...), "format": httpapi.WordForm("json", "csv"),
-			"bom": httpapi.SwitchForm,
-		},
-	})
-	s.Handle(http.MethodGet, "/api/stats/suitability", httpapi.Do(a.refusals), httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
-		Params: httpapi.Params{
-			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
-		},
-	})
-	ofTypes := with(
-		reads,
-		httpapi.Params{
-			"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
-		},
-	)
-	ofTypes.Scans = true
-	s.Handle(http.MethodGet, "/api/stats/conversions", httpapi.Do(a.converted), ofTypes)
-	ofNetwork := with(
-		ofAdmin(reads),
-		httpapi.Params{
-			"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
-			"bom": httpapi.SwitchForm,
-		},
-	)
-	ofNetwork.Scans = true
-	s.Handle(http.MethodGet, "/api/admin/requests", httpapi.Do(a.networkRequests), ofNetwork)
-	s.Handle(http.MethodGet, "/api/admin/suitability", httpapi.Do(a.networkRefusals), ofNetwork)
-	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
-		"aggregate": {Do: httpapi.Do(a.aggregate)},
-	}}, with(ofReviewer(changes), httpapi.Params{"date": httpapi.DayForm}))
+)
+
+func ofAdmin(p httpapi.Policy) httpapi.Policy {
+	p.Auth = httpapi.AdminToken
+	return p
 }
 
-// The parameters of reads, for all actions.
-var (
-	ofCampaigns = httpapi.Params{
-		"status": httpapi.WordForm("draft", "in_review", "pending_review", "active", "paused", "rejected", "archived"),
-		"id":     httpapi.IDForm, "advertiser_id": httpapi.IDForm, "shape": httpapi.WordForm("object", "array"),
-		"reason": httpapi.WordForm(campaign.FieldNamed("review_reason").Values...),
-		"limit":  httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
-	}
-	ofAudit = httpapi.Params{
-		"owner_id": httpapi.IDForm, "actor_id": httpapi.IDForm, "target_kind": httpapi.WordForm(auditlog.Targets...),
-		"target_id": httpapi.TextForm,
-		"since":     httpapi.TimeForm, "until": httpapi.TimeForm, "before": httpapi.NumberForm(1, 1<<53),
-		"limit": httpapi.NumberForm(1, maxAuditLimit),
-	}
-	ofStats = httpapi.Params{
-		"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm,
-		"developer_id": httpapi.IDForm, "key": httpapi.IDForm,
-		"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm(report.Breakdowns...),
-		"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
-	}
-)
+// ofReviewer is for the routes where the specification requires 401, also for a login.
+func ofReviewer(p httpapi.Policy) httpapi.Policy {
+	p.Auth, p.NotAdmin = httpapi.AdminToken, errs.InvalidToken
+	return p
+}
+
+// Mount adds the routes to s.
+func (a *API) Mount(s *httpapi.Server) {
+	a.mountLogins(s)
+	a.mountSessions(s)
+	a.mountFactor(s)
+	a.mountProfile(s)
+	a.mountBlocks(s)
+	a.mountSuitability(s)
+	a.mountKeys(s)
+	a.mountCampaigns(s)
+	a.mountDecisions(s)
+	a.mountReports(s)
+	a.mountUsers(s)
+	a.mountAudit(s)
+	a.mountStats(s)
+	a.mountRequests(s)
+	a.mountConverted(s)
+}
 
 func with(p httpapi.Policy, params httpapi.Params) httpapi.Policy {
 	p.Params = params

@@ -1,6 +1,8 @@
 package manage
 
 import (
+	"net/http"
+
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -10,6 +12,18 @@ import (
 	"adnet/internal/money"
 	"adnet/internal/person"
 )
+
+func (a *API) mountProfile(s *httpapi.Server) {
+	s.Handle(http.MethodGet, "/api/account/profile", httpapi.Do(a.readProfile), reads)
+	s.Handle(http.MethodPatch, "/api/account/profile", httpapi.Do(a.changeProfile), changes)
+	exports := reads
+	exports.Scans = true
+	// No Idempotency-Key: an erased account stays erased, and its caller gets 401.
+	erases := changes
+	erases.Idempotent, erases.Admits = httpapi.No, httpapi.WithoutFactor
+	s.Handle(http.MethodGet, "/api/account/export", httpapi.Do(a.exportAccount), exports)
+	s.Handle(http.MethodPost, "/api/account/delete", httpapi.Do(a.eraseAccount), erases)
+}
 
 func (a *API) readProfile(c *gin.Context, u account.User, _ httpapi.None) (person.Identity, error) {
 	u, err := a.deps.Persons.Accounts.User(c.Request.Context(), u.ID) // not the cached user, up to 2 s old

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -48,6 +49,31 @@ func fillRate(filled, requests int64) float64 {
 type noFillOf struct {
 	Reason   string `json:"reason"`
 	Requests int64  `json:"requests"`
+}
+
+func (a *API) mountRequests(s *httpapi.Server) {
+	s.Handle(http.MethodGet, "/api/stats/requests", httpapi.Do(a.requests), httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
+		Params: httpapi.Params{
+			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
+			"breakdown": httpapi.WordForm(report.DemandBreakdowns...), "format": httpapi.WordForm("json", "csv"),
+			"bom": httpapi.SwitchForm,
+		},
+	})
+	s.Handle(http.MethodGet, "/api/admin/requests", httpapi.Do(a.networkRequests), ofNetwork())
+}
+
+// ofNetwork is the policy of the counts of the whole network.
+func ofNetwork() httpapi.Policy {
+	p := with(
+		ofAdmin(reads),
+		httpapi.Params{
+			"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
+			"bom": httpapi.SwitchForm,
+		},
+	)
+	p.Scans = true
+	return p
 }
 
 // requests serves GET /api/stats/requests: a publisher's requests, and the reasons for no ad.

@@ -74,6 +74,41 @@ func (a *API) answerSession(c *gin.Context, status int, s opened) (reply httpapi
 	return httpapi.With(status, answer), nil
 }
 
+func (a *API) mountLogins(s *httpapi.Server) {
+	// Wrong tokens are answered 401, which is limited.
+	byLink := httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+	}
+	s.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
+		"": {Do: httpapi.Open(a.login)}, "login": {Do: httpapi.Open(a.login)},
+		"register": {Do: httpapi.Open(a.register), Policy: httpapi.Policy{
+			Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+		}},
+		"demo":   {Do: httpapi.Open(a.demoLogin)},
+		"verify": {Do: httpapi.Open(a.verify), Policy: byLink}, "reset": {Do: httpapi.Open(a.reset), Policy: byLink},
+		// No Idempotency-Key: a second call mails a second link, up to three.
+		"forgot": {
+			Do: httpapi.Open(a.forgot),
+			Policy: httpapi.Policy{
+				Limit: httpapi.LimitRegistrations, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No,
+			},
+		},
+		// No Idempotency-Key for a logout: an ended session stays ended, and the reply is the same.
+		"logout": {
+			Do: httpapi.Open(a.logout),
+			Policy: httpapi.Policy{
+				Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
+			},
+		},
+		// No Idempotency-Key for a login: a second one opens one more session, which the owner
+		// sees.
+	}}, httpapi.Policy{Limit: httpapi.LimitLogins, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
+	s.Handle(
+		http.MethodGet, "/api/info", httpapi.Open(a.info),
+		httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
+	)
+}
+
 // logout ends the session of the token, or of the console's cookie, which it also clears. The reply
 // is the same if the session had ended before.
 func (a *API) logout(c *gin.Context, _ empty) (httpapi.Object, error) {

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -21,6 +22,19 @@ type sessionLine struct {
 	Network   string    `json:"network"`
 	Agent     string    `json:"agent"`
 	Strong    bool      `json:"second_factor"`
+}
+
+func (a *API) mountSessions(s *httpapi.Server) {
+	s.Handle(http.MethodGet, "/api/account/sessions", httpapi.Do(a.listSessions), reads)
+	// No Idempotency-Key: an ended session stays ended, and a caller without a session gets 401.
+	ends := changes
+	ends.Idempotent = httpapi.No
+	s.Handle(
+		http.MethodDelete, "/api/account/sessions", httpapi.Do(a.endSessions),
+		with(ends, httpapi.Params{"keep": httpapi.WordForm("current")}),
+	)
+	s.Handle(http.MethodDelete, "/api/account/sessions/:id", httpapi.Do(a.endSession), ends)
+	s.Handle(http.MethodPost, "/api/account/password", httpapi.Do(a.changePassword), changes)
 }
 
 func (a *API) listSessions(c *gin.Context, u account.User, _ httpapi.None) (httpapi.Object, error) {

@@ -3,6 +3,7 @@ package manage
 import (
 	"cmp"
 	"context"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -27,6 +28,22 @@ const (
 	defaultDays = 30
 	maxDays     = 3 * 366
 )
+
+var ofStats = httpapi.Params{
+	"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm,
+	"developer_id": httpapi.IDForm, "key": httpapi.IDForm,
+	"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm(report.Breakdowns...),
+	"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
+}
+
+func (a *API) mountStats(s *httpapi.Server) {
+	s.Handle(http.MethodGet, "/api/stats", httpapi.Do(a.stats), httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: ofStats,
+	})
+	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
+		"aggregate": {Do: httpapi.Do(a.aggregate)},
+	}}, with(ofReviewer(changes), httpapi.Params{"date": httpapi.DayForm}))
+}
 
 func (a *API) stats(c *gin.Context, caller account.User, _ httpapi.None) (answer httpapi.Reply, err error) {
 	q, kind, goal, err := a.statsQuery(c, caller)

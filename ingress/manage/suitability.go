@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -21,6 +22,24 @@ type FlagReader interface {
 type suitabilityReply struct {
 	Unknown []subject.Unknown `json:"unknown_flags"`
 	Known   []subject.Service `json:"known_flags"`
+}
+
+func (a *API) mountSuitability(s *httpapi.Server) {
+	ofPublisher := with(reads, httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm})
+	ofPublisher.Auth = httpapi.UserToken | httpapi.PublisherKey
+	s.Handle(http.MethodGet, "/api/account/suitability", httpapi.Do(a.readSuitability), ofPublisher)
+	s.Handle(http.MethodGet, "/api/suitability/subjects", httpapi.Open(a.subjects), httpapi.Policy{
+		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone,
+		Params: httpapi.Params{"language": httpapi.WordForm("en", "de")},
+	})
+	s.Handle(http.MethodGet, "/api/stats/suitability", httpapi.Do(a.refusals), httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
+		Params: httpapi.Params{
+			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
+			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
+		},
+	})
+	s.Handle(http.MethodGet, "/api/admin/suitability", httpapi.Do(a.networkRefusals), ofNetwork())
 }
 
 // readSuitability serves GET /api/account/suitability. developer_id names a seat of the caller.

@@ -31,7 +31,8 @@ var ofUsers = httpapi.Params{
 
 // mountUsers adds the administrators' actions on accounts. Restoring and changing roles use the
 // same form as suspending: a reason that the audit log stores.
-func (a *API) mountUsers(s *httpapi.Server, reads, changes httpapi.Policy) {
+func (a *API) mountUsers(s *httpapi.Server) {
+	reads, changes := ofAdmin(reads), ofAdmin(changes)
 	s.Handle(http.MethodGet, "/api/admin/users", httpapi.Do(a.listUsers), with(reads, ofUsers))
 	s.Handle(http.MethodPost, "/api/admin/users/:id/suspend", a.ruleUser(func(
 		ctx context.Context, admin account.User, id uuid.UUID, in ruling,

@@ -119,7 +119,7 @@ func (s *Server) Mount(h *httpapi.Server) {
 		Errors: s.refuse, Refused: s.deny,
 	})
 	h.Handle(
-		http.MethodOptions, Path, s.preflight,
+		http.MethodOptions, Path, httpapi.Plain(s.preflight),
 		httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Errors: s.refuse},
 	)
 }

@@ -70,8 +70,8 @@ func NewPages(baseURL func() string) (*Pages, error) {
 // Mount adds the pages to s.
 func (p *Pages) Mount(s *httpapi.Server) {
 	open := httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone}
-	s.Handle(http.MethodGet, "/console/preview/:surface", p.surface, open)
-	s.Handle(http.MethodGet, mediaPath+":file", p.file, open)
+	s.Handle(http.MethodGet, "/console/preview/:surface", httpapi.Plain(p.surface), open)
+	s.Handle(http.MethodGet, mediaPath+":file", httpapi.Plain(p.file), open)
 }
 
 // surface serves the page of a surface, or the script that draws it.

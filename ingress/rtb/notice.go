@@ -51,7 +51,7 @@ const (
 // effort, and is never billed; a repeated notice becomes the same record.
 func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 	gif, err := hex.DecodeString(gifHex)
-	return func(c *gin.Context) error {
+	return httpapi.Plain(func(c *gin.Context) error {
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 		}
 		httpapi.Send(c, http.StatusOK, "image/gif", gif)
 		return nil
-	}
+	})
 }
 
 // refuse is the httpapi.ErrorForm of the endpoint. A rejected notice is still answered with its

@@ -144,7 +144,7 @@ func (s *Server) Mount(h *httpapi.Server) {
 	h.HandleActions(http.MethodGet, "/api/rtb", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
 		"win": {Do: s.notice(win)}, "loss": {Do: s.notice(loss)}, "bill": {Do: s.notice(bill)},
 		"error":  {Do: s.notice(failed)},
-		"status": {Do: s.status},
+		"status": {Do: httpapi.Plain(s.status)},
 	}}, httpapi.Policy{Limit: httpapi.LimitKeyless, Auth: httpapi.Anyone, Embedded: true, Errors: s.refuse})
 }
 

@@ -43,7 +43,7 @@ func (s *Server) Mount(h *httpapi.Server) {
 		Body:    32 << 10,
 	})
 	h.Handle(
-		http.MethodOptions, "/v1/ad-request", s.deps.Auth.Preflight,
+		http.MethodOptions, "/v1/ad-request", httpapi.Plain(s.deps.Auth.Preflight),
 		httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
 	)
 }

@@ -70,7 +70,7 @@ func (s *Script) Integrity() string { return s.integrity }
 // Mount adds the route to h. The route has no limit: readers of a page may share an address, and a
 // reply costs only a copy of some kilobytes.
 func (s *Script) Mount(h *httpapi.Server) {
-	h.Handle(http.MethodGet, path+":file", s.file, httpapi.Policy{
+	h.Handle(http.MethodGet, path+":file", httpapi.Plain(s.file), httpapi.Policy{
 		Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Embedded: true,
 	})
 }

@@ -167,7 +167,7 @@ func (t *Tracker) CanRecord(context.Context) bool { return t.recorder.canRecord(
 // Mount adds the routes to s.
 func (t *Tracker) Mount(s *httpapi.Server) {
 	beacon := httpapi.Policy{Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Embedded: true}
-	s.Handle(http.MethodGet, "/api/track", t.pixel, beacon)
+	s.Handle(http.MethodGet, "/api/track", httpapi.Plain(t.pixel), beacon)
 	// No Idempotency-Key: an event counts once per auction, permanently.
 	report := httpapi.Policy{
 		Limit: httpapi.LimitConversionKey,
@@ -179,20 +179,25 @@ func (t *Tracker) Mount(s *httpapi.Server) {
 	reports := report
 	reports.Body = maxBatchBody
 	s.HandleActions(http.MethodPost, "/api/track", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"": {Do: t.post}, "batch": {Do: t.batch, Policy: reports}, "check": {Do: t.check, Policy: checks},
+		"":      {Do: httpapi.Plain(t.post)},
+		"batch": {Do: httpapi.Plain(t.batch), Policy: reports},
+		"check": {Do: httpapi.Plain(t.check), Policy: checks},
 	}}, report)
 	s.Handle(
-		http.MethodOptions, "/api/track", t.deps.Auth.Preflight,
+		http.MethodOptions, "/api/track", httpapi.Plain(t.deps.Auth.Preflight),
 		httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
 	)
-	s.Handle(http.MethodGet, "/s/:token", t.redirect, beacon)
-	s.Handle(http.MethodHead, "/s/:token", t.redirect, beacon)
+	s.Handle(http.MethodGet, "/s/:token", httpapi.Plain(t.redirect), beacon)
+	s.Handle(http.MethodHead, "/s/:token", httpapi.Plain(t.redirect), beacon)
 	// No Idempotency-Key: there is one report per auction. The audit log has the decision on it.
 	s.Handle(
-		http.MethodPost, "/r/:token", t.reportAd,
+		http.MethodPost, "/r/:token", httpapi.Plain(t.reportAd),
 		httpapi.Policy{
 			Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No, Body: 16 << 10,
 		},
 	)
-	s.Handle(http.MethodGet, "/r/:token", t.receipt, httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone})
+	s.Handle(
+		http.MethodGet, "/r/:token", httpapi.Plain(t.receipt),
+		httpapi.Policy{Limit: httpapi.LimitOpen, Auth: httpapi.Anyone},
+	)
 }

@@ -157,8 +157,8 @@ func (n *node) call(ctx context.Context, method, path, bearer, body string) (vis
 	})
 }
 
-func (n *node) visitor() *visitor.Client {
-	return &visitor.Client{Base: visitor.Of("http://" + n.addr), HTTP: http.DefaultClient}
+func (n *node) visitor() *base.People {
+	return &base.People{Client: &visitor.Client{Base: visitor.Of("http://" + n.addr), HTTP: http.DefaultClient}}
 }
 
 // populate registers accounts and creates the campaigns: one through the API, and copies of it in
@@ -169,6 +169,7 @@ func (t *site) populate(ctx context.Context, n *node) error {
 	if t.admin.Bearer, err = as.Login(ctx, "admin@bench.example", "bench admin password"); err != nil {
 		return err
 	}
+	as.Admin = t.admin.Bearer
 	accounts := map[string]*visitor.Account{"owner": &t.owner, "publisher": &t.publisher}
 	others := make([]visitor.Account, publishers-1)
 	for i := range others {
@@ -191,20 +192,12 @@ func (t *site) populate(ctx context.Context, n *node) error {
 	if t.seatKey, err = key(t.admin, "seat"); err != nil {
 		return err
 	}
-	created, err := n.call(ctx, "POST", "/api/campaigns", t.owner.Bearer,
-		`{"advertiser_id":"`+t.owner.ID+`","headline":"Zyzzyva field guide","subtext":"A campaign of the benchmark",
-		"cta_url":"https://zyzzyva.example.com/","bid_amount":5,"daily_budget":1000000,"total_budget":10000000,"pacing":"asap","target_intent_tokens":["zyzzyva"]}`)
+	id, err := as.Campaign(ctx, t.owner, visitor.Object{
+		"headline": "Zyzzyva field guide", "subtext": "A campaign of the benchmark",
+		"cta_url": "https://zyzzyva.example.com/", "bid_amount": 5, "target_intent_tokens": []string{"zyzzyva"},
+	})
 	if err != nil {
 		return err
-	}
-	template := created.Object("campaign")
-	id := template.Text("id")
-	if template.Text("status") != "active" {
-		if _, err := n.call(
-			ctx, "POST", "/api/campaigns?action=review", t.admin.Bearer, `{"id":"`+id+`","decision":"approved"}`,
-		); err != nil {
-			return err
-		}
 	}
 	if t.copied, err = uuid.Parse(id); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -60,27 +61,34 @@ func TestMain(m *testing.M) {
 // address is where the console is found in what adnet says at its start.
 var address = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)`)
 
-func begin(ctx context.Context) (*world, error) {
+// serve runs adnet in this process, and returns its base URL.
+func serve(ctx context.Context, log io.Writer, args ...string) (base string, err error) {
 	r, out := io.Pipe()
-	go cmd.Main(
-		ctx,
-		cmd.Invocation{
-			Args: []string{
-				"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
-				"--rate-stats", "0", "--stripe-webhook-secret", stripeSecret,
-			}, Stdout: out, Stderr: io.Discard,
-		},
-	)
-	w := &world{}
-	reply := make([]byte, 4096)
-	for w.base == "" {
-		n, err := r.Read(reply)
+	go cmd.Main(ctx, cmd.Invocation{
+		Args: append([]string{
+			"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
+			"--rate-stats", "0",
+		}, args...),
+		Stdout: out, Stderr: log,
+	})
+	reply := bufio.NewReader(r)
+	for base == "" {
+		line, err := reply.ReadString('\n')
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		w.base = address.FindString(string(reply[:n]))
+		base = address.FindString(line)
 	}
-	go func() { _, _ = io.Copy(io.Discard, r) }()
+	go func() { _, _ = io.Copy(io.Discard, reply) }()
+	return base, nil
+}
+
+func begin(ctx context.Context) (*world, error) {
+	w := &world{}
+	var err error
+	if w.base, err = serve(ctx, io.Discard, "--stripe-webhook-secret", stripeSecret); err != nil {
+		return nil, err
+	}
 	if err := browser.Traffic(ctx, w.base, 60); err != nil {
 		return nil, err
 	}
@@ -89,7 +97,6 @@ func begin(ctx context.Context) (*world, error) {
 		w.axe = string(source)
 	}
 	time.Sleep(2 * time.Second) // settlement follows
-	var err error
 	w.browser, err = browser.Start(ctx)
 	return w, err
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"adnet/cmd"
 	"adnet/lab/browser"
 )
 
@@ -30,15 +29,7 @@ func verifying(t *testing.T) (w *world, links <-chan string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
-	r, out := io.Pipe()
 	logged, log := io.Pipe()
-	go cmd.Main(ctx, cmd.Invocation{
-		Args: []string{
-			"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
-			"--rate-stats", "0", "--verify-email", "required",
-		},
-		Stdout: out, Stderr: log,
-	})
 	found := make(chan string, 8)
 	go func() {
 		lines := bufio.NewReader(logged)
@@ -53,13 +44,9 @@ func verifying(t *testing.T) (w *world, links <-chan string) {
 		}
 	}()
 	w = &world{browser: shared.browser, axe: shared.axe}
-	reply := bufio.NewReader(r)
-	for w.base == "" {
-		line, err := reply.ReadString('\n')
-		require.NoError(t, err)
-		w.base = address.FindString(line)
-	}
-	go func() { _, _ = io.Copy(io.Discard, reply) }()
+	var err error
+	w.base, err = serve(ctx, log, "--verify-email", "required")
+	require.NoError(t, err)
 	return w, found
 }
 

@@ -3,15 +3,18 @@ package browser
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"time"
 
 	"adnet/internal/demo"
 	"adnet/internal/load/visitor"
 )
 
-// Ready waits until a new adnet process reports readiness, for at most a minute.
-func Ready(ctx context.Context, base string) error {
+// ready waits until a new adnet process reports readiness, for at most a minute.
+func ready(ctx context.Context, base string) error {
 	for range 300 {
 		if reply, err := http.Get(base + "/readyz"); err == nil {
 			_ = reply.Body.Close()
@@ -26,6 +29,25 @@ func Ready(ctx context.Context, base string) error {
 		}
 	}
 	return errors.New("adnet did not become ready")
+}
+
+// Serve runs a binary of adnet in memory at an address, until the caller calls stop, and waits until
+// it is ready.
+func Serve(ctx context.Context, binary, address string, args ...string) (base string, stop func(), err error) {
+	adnet := exec.CommandContext(
+		ctx, binary, append([]string{"standalone", "--http-addr", address, "--admin-addr", "127.0.0.1:0"}, args...)...,
+	)
+	adnet.Stdout, adnet.Stderr = io.Discard, os.Stderr
+	if err := adnet.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() { _ = adnet.Process.Signal(os.Interrupt); _ = adnet.Wait() }
+	base = "http://" + address
+	if err := ready(ctx, base); err != nil {
+		stop()
+		return "", nil, err
+	}
+	return base, stop, nil
 }
 
 // Traffic simulates n readers of the demo publisher. Each requests and sees an ad, and every

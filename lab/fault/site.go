@@ -11,8 +11,8 @@ import (
 
 	"adnet/internal/load/visitor"
 	"adnet/internal/schedule"
-	"adnet/internal/stripe/stripetest"
 	"adnet/internal/token"
+	base "adnet/lab/site"
 )
 
 // budget is a campaign of the run. Amounts are micro-USD.
@@ -25,9 +25,6 @@ type budget struct {
 	seller          string      // credential for conversions: a key of the campaign, or the owner's login
 	refused         atomic.Bool // a request was unfilled because of the budget
 }
-
-// account is an advertiser with prepaid campaigns, which share one balance.
-type account struct{ id, bearer string }
 
 // offer describes a campaign to create. Budgets are in USD.
 type offer struct {
@@ -60,7 +57,7 @@ type pauseMark struct {
 // site holds the accounts and campaigns of the run.
 type site struct {
 	s       *suite
-	visitor *visitor.Client
+	visitor *base.People
 	ring    *token.Keyring
 	keys    []string // of publishers
 	page    string   // a browser key of one of them
@@ -75,16 +72,15 @@ type site struct {
 func openSite(ctx context.Context, s *suite) (*site, error) {
 	t := &site{s: s, deposits: make(map[string]int64)}
 	var calls atomic.Uint64
-	t.visitor = &visitor.Client{HTTP: visitor.NewHTTP(5 * time.Second), Tries: 6, Base: func() string {
-		return "http://" + s.nodes.ingress[calls.Add(1)%2].http
+	t.visitor = &base.People{Secret: s.paySecret, Now: s.now, Client: &visitor.Client{
+		HTTP: visitor.NewHTTP(5 * time.Second), Tries: 6, Base: func() string {
+			return "http://" + s.nodes.ingress[calls.Add(1)%2].http
+		},
 	}}
 	for _, setting := range s.nodes.ingress[0].env {
 		if value, ok := strings.CutPrefix(setting, "ADNET_TOKEN_KEYS="); ok {
-			keys, err := token.ParseKeys(value)
-			if err != nil {
-				return nil, err
-			}
-			if t.ring, err = token.NewKeyring(keys); err != nil {
+			var err error
+			if t.ring, err = base.Ring(value); err != nil {
 				return nil, err
 			}
 		}
@@ -94,12 +90,12 @@ func openSite(ctx context.Context, s *suite) (*site, error) {
 		if err != nil {
 			return nil, err
 		}
-		key, err := t.visitor.Key(ctx, who.bearer, visitor.Object{"kind": "publisher", "name": "fault"})
+		key, err := t.visitor.Key(ctx, who.Bearer, visitor.Object{"kind": "publisher", "name": "fault"})
 		if err != nil {
 			return nil, err
 		}
 		t.keys = append(t.keys, key)
-		if t.page, err = t.visitor.Key(ctx, who.bearer, visitor.Object{
+		if t.page, err = t.visitor.Key(ctx, who.Bearer, visitor.Object{
 			"kind": "browser", "name": "fault", "origins": []string{pageOrigin},
 		}); err != nil {
 			return nil, err
@@ -137,23 +133,17 @@ const pageOrigin = "https://page.fault.example"
 const plenty = 100_000
 
 // advertiser creates an account with a deposit in USD.
-func (t *site) advertiser(ctx context.Context, name string, deposit int64) (account, error) {
+func (t *site) advertiser(ctx context.Context, name string, deposit int64) (visitor.Account, error) {
 	who, err := t.register(ctx, name)
 	if err != nil {
-		return account{}, err
+		return who, err
 	}
-	return who, t.pay(ctx, who.id, deposit)
+	return who, t.pay(ctx, who.ID, deposit)
 }
 
-// pay delivers the webhook of a payment, in USD, as the payment provider would. An attempt without
-// an answer may have been credited. A second delivery of the same payment changes nothing.
+// pay pays an advertiser's deposit, in USD. An attempt without an answer may have been credited.
 func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
-	body := stripetest.Paid("evt_"+advertiser, "pi_"+advertiser, amount*100, advertiser)
-	_, err := t.visitor.Call(ctx, visitor.Request{
-		Method: "POST", Path: "/api/billing?action=webhook", Body: []byte(body), Want: 200,
-		Header: stripetest.Sign(body, t.s.paySecret, t.s.now()),
-	})
-	if err != nil {
+	if err := t.visitor.Pay(ctx, advertiser, advertiser, amount); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -163,36 +153,32 @@ func (t *site) pay(ctx context.Context, advertiser string, amount int64) error {
 }
 
 // register creates an account.
-func (t *site) register(ctx context.Context, name string) (account, error) {
-	a, err := t.visitor.Register(ctx, "fault@"+name+".example", "correct horse battery", "")
-	return account{a.ID, a.Bearer}, err
+func (t *site) register(ctx context.Context, name string) (visitor.Account, error) {
+	return t.visitor.Register(ctx, "fault@"+name+".example", "correct horse battery", "")
 }
 
 // campaign creates a campaign that delivers at once, for requests with a word of its own.
-func (t *site) campaign(ctx context.Context, who account, o offer) error {
+func (t *site) campaign(ctx context.Context, who visitor.Account, o offer) error {
 	word := "zq" + strings.ReplaceAll(o.name, "-", "") + "qz"
 	billed, event := o.model, "impression"
 	if o.model == onView {
 		billed, event = "cpm", "viewable"
 	}
-	reply, err := t.visitor.Call(ctx, visitor.Request{
-		Method: "POST", Path: "/api/campaigns", Bearer: who.bearer, Want: 201,
-		JSON: visitor.Object{
-			"advertiser_id": who.id, "headline": "Fault " + o.name, "cta_url": "https://fault.example.com/" + o.name,
-			"billing_model": billed, "billing_event": event, "bid_amount": o.bid,
-			"daily_budget": o.daily, "total_budget": o.total, "target_intent_tokens": []string{word}, "pacing": "asap",
-		},
+	id, err := t.visitor.Campaign(ctx, who, visitor.Object{
+		"headline": "Fault " + o.name, "cta_url": "https://fault.example.com/" + o.name,
+		"billing_model": billed, "billing_event": event, "bid_amount": o.bid,
+		"daily_budget": o.daily, "total_budget": o.total, "target_intent_tokens": []string{word},
 	})
 	if err != nil {
 		return err
 	}
 	b := &budget{
-		id: reply.Object("campaign").Text("id"), owner: who.bearer, advertiser: who.id, word: word,
+		id: id, owner: who.Bearer, advertiser: who.ID, word: word,
 		model: o.model,
-		daily: o.daily * 1_000_000, total: o.total * 1_000_000, limit: o.limit, seller: who.bearer,
+		daily: o.daily * 1_000_000, total: o.total * 1_000_000, limit: o.limit, seller: who.Bearer,
 	}
 	if o.model == "cpa" {
-		b.seller, err = t.visitor.Key(ctx, who.bearer, visitor.Object{"kind": "conversion", "campaign_id": b.id})
+		b.seller, err = t.visitor.Key(ctx, who.Bearer, visitor.Object{"kind": "conversion", "campaign_id": b.id})
 		if err != nil {
 			return err
 		}

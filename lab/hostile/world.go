@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"adnet/internal/load/visitor"
-	"adnet/internal/stripe/stripetest"
 	"adnet/lab/product"
 	"adnet/lab/site"
 )
@@ -40,7 +40,7 @@ type world struct {
 
 	addr               string // of ingress
 	ingress, consumers *role
-	visitor            *visitor.Client
+	visitor            *site.People
 	reader             *http.Client // for honest visits, separate from the attackers' connections
 
 	admin                        person
@@ -54,9 +54,9 @@ type person struct{ id, developer, bearer, key string }
 
 func openWorld(ctx context.Context, s *suite) (*world, error) {
 	w := &world{s: s, paySec: "whsec_" + rand.Text()}
-	w.visitor = &visitor.Client{
+	w.visitor = &site.People{Secret: w.paySec, Client: &visitor.Client{
 		Base: func() string { return "http://" + w.addr }, HTTP: visitor.NewHTTP(10 * time.Second),
-	}
+	}}
 	w.reader = visitor.NewHTTP(10 * time.Second)
 	for _, step := range []func(context.Context) error{w.build, w.connect, w.start, w.populate} {
 		if err := step(ctx); err != nil {
@@ -151,6 +151,7 @@ func (w *world) populate(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	w.visitor.Admin = w.admin.bearer
 	for range 3 {
 		p, err := w.publisher(ctx)
 		if err != nil {
@@ -190,25 +191,9 @@ const approvedPage = "https://honest.example.com/page"
 
 // campaign creates a campaign with plenty of budget and approves it.
 func (w *world) campaign(ctx context.Context, owner person, fields object) (id string, err error) {
-	all := object{"advertiser_id": owner.id, "daily_budget": 5_000, "total_budget": 9_000, "pacing": "asap"}
-	for name, value := range fields {
-		all[name] = value
-	}
-	reply, err := w.call(
-		ctx, request{Method: "POST", Path: "/api/campaigns", Bearer: owner.bearer, JSON: all, Want: 201},
-	)
-	if err != nil {
-		return "", err
-	}
-	created := reply.Object("campaign")
-	if created.Text("status") == "active" && created.Text("delivers") == "everywhere" {
-		return created.Text("id"), nil
-	}
-	_, err = w.call(ctx, request{
-		Method: "POST", Path: "/api/campaigns?action=review", Bearer: w.admin.bearer, Want: 200,
-		JSON: object{"id": created.Text("id"), "decision": "approved"},
-	})
-	return created.Text("id"), err
+	all := object{"daily_budget": 5_000, "total_budget": 9_000}
+	maps.Copy(all, fields)
+	return w.visitor.Campaign(ctx, visitor.Account{ID: owner.id, Bearer: owner.bearer}, all)
 }
 
 // unreviewed creates the first campaign of an advertiser with a balance, which pages show before a
@@ -253,15 +238,9 @@ func (w *world) publisher(ctx context.Context) (person, error) {
 	return p, err
 }
 
-// pay delivers the webhook of a payment in USD.
+// pay pays in USD.
 func (w *world) pay(ctx context.Context, advertiser string, amount int64) error {
-	name := rand.Text()
-	body := stripetest.Paid("evt_"+name, "pi_"+name, amount*100, advertiser)
-	_, err := w.call(ctx, request{
-		Method: "POST", Path: "/api/billing?action=webhook", Body: []byte(body), Want: 200,
-		Header: stripetest.Sign(body, w.paySec, time.Now()),
-	})
-	return err
+	return w.visitor.Pay(ctx, rand.Text(), advertiser, amount)
 }
 
 type (

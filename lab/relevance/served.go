@@ -16,6 +16,7 @@ import (
 	"adnet/internal/subject"
 	"adnet/lab/process"
 	"adnet/lab/product"
+	"adnet/lab/site"
 )
 
 // The account that owns all campaigns and requests ads.
@@ -44,9 +45,9 @@ func (in *installation) remove() { _ = os.RemoveAll(in.dir) }
 // served runs `adnet standalone` and uses its public API, as an outsider would.
 type served struct {
 	process *process.Process
-	base    string
+	people  site.People
+	owner   visitor.Account
 	admin   string
-	bearer  string
 	key     string
 	labels  map[string]string // by campaign id
 	err     error             // the first
@@ -64,13 +65,15 @@ func (in *installation) serve(s *set, bids []money.Micros, more ...extra) (world
 		User  struct{ ID string }
 	}
 	w.call("/api/auth", map[string]any{"email": ownerEmail, "password": ownerPassword}, &owner)
-	w.bearer = owner.Token
+	w.owner = visitor.Account{ID: owner.User.ID, Bearer: owner.Token}
 	for i := range list {
-		w.create(owner.User.ID, &list[i])
+		w.create(&list[i])
 	}
-	var created struct{ Key string }
-	w.call("/api/keys", map[string]any{"kind": "publisher", "name": "relevance"}, &created)
-	w.key = created.Key
+	if w.err == nil {
+		w.key, w.err = w.people.Key(
+			context.Background(), w.owner.Bearer, visitor.Object{"kind": "publisher", "name": "relevance"},
+		)
+	}
 	// The rows measure how well an ad fits, so all sensitive subjects are allowed.
 	allowed := map[string]any{"sensitive_contexts": subject.Names(subject.Sensitive)}
 	w.send(http.MethodPut, "/api/account/publishing", allowed, nil)
@@ -87,7 +90,8 @@ func (in *installation) start(w *served) error {
 		return err
 	}
 	in.started++
-	w.base, w.admin = "http://"+addr, admin
+	w.people.Client = &visitor.Client{Base: visitor.Of("http://" + addr), HTTP: http.DefaultClient}
+	w.admin = admin
 	w.process, err = process.Start(process.Program{
 		Name: "adnet standalone", Path: in.binary, Log: filepath.Join(in.dir, fmt.Sprintf("%d.log", in.started)),
 		Env: append(os.Environ(), env...),
@@ -117,12 +121,11 @@ func (w *served) close() error {
 }
 
 // create creates a campaign as an advertiser does, and approves it.
-func (w *served) create(owner string, c *entry) {
-	fields := map[string]any{
-		"advertiser_id": owner, "name": c.label, "headline": c.Headline, "subtext": c.Subtext,
+func (w *served) create(c *entry) {
+	fields := visitor.Object{
+		"name": c.label, "headline": c.Headline, "subtext": c.Subtext,
 		"cta_url": "https://shop.example/",
-		"format":  "native", "bid_amount": float64(c.Bid) / float64(money.USD), "daily_budget": 1_000_000,
-		"total_budget": 10_000_000, "pacing": "asap", "frequency_cap": 0,
+		"format":  "native", "bid_amount": float64(c.Bid) / float64(money.USD), "frequency_cap": 0,
 		"sensitive_contexts": subject.Names(subject.Sensitive),
 	}
 	if t := c.Targeting; t != nil {
@@ -132,12 +135,13 @@ func (w *served) create(owner string, c *entry) {
 			}
 		}
 	}
-	var created struct {
-		Campaign struct{ ID, Status string }
+	if w.err != nil {
+		return
 	}
-	w.call("/api/campaigns/create", fields, &created)
-	w.call("/api/campaigns/review", map[string]any{"id": created.Campaign.ID, "decision": "approved"}, nil)
-	w.labels[created.Campaign.ID] = c.label
+	var id string
+	id, w.err = w.people.Campaign(context.Background(), w.owner, fields)
+	w.call("/api/campaigns/review", map[string]any{"id": id, "decision": "approved"}, nil)
+	w.labels[id] = c.label
 }
 
 // awaitVotes waits until the owner has a vote, and then two computations longer, after which every
@@ -219,12 +223,11 @@ func (w *served) send(method, path string, body any, into any) {
 }
 
 func (w *served) exchange(method, path string, body any, into any) error {
-	bearer := w.bearer
+	bearer := w.owner.Bearer
 	if path == "/v1/ad-request" {
 		bearer = w.key
 	}
-	as := visitor.Client{Base: visitor.Of(w.base), HTTP: http.DefaultClient}
-	return as.Do(context.Background(), visitor.Request{
+	return w.people.Do(context.Background(), visitor.Request{
 		Method: method, Path: path, Bearer: bearer, JSON: body, Want: visitor.Success,
 	}, into)
 }

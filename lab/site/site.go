@@ -65,18 +65,24 @@ func Create(ctx context.Context, servers Servers, suite string) (*Site, error) {
 	t.Cache = redis.NewClient(&redis.Options{Addr: servers.Redis, ReadTimeout: 30 * time.Second})
 	t.undo = append(t.undo, t.forget)
 	signing := product.Key()
-	keys, err := token.ParseKeys(signing)
-	if err != nil {
-		return t, err
-	}
 	t.Env = []string{
 		"ADNET_POSTGRES_URL=" + t.Database, "ADNET_POSTGRES_OWNER_URL=" + t.Database,
 		"ADNET_CLICKHOUSE_URL=" + t.Analytics, "ADNET_REDIS_ADDR=" + t.Redis, "ADNET_REDIS_PREFIX=" + t.Prefix,
 		"ADNET_KAFKA_BROKERS=" + t.Kafka, "ADNET_KAFKA_TOPIC_PREFIX=" + t.Prefix + ".", "ADNET_KAFKA_PARTITIONS=4",
 		"ADNET_TOKEN_KEYS=" + signing, "ADNET_SESSION_KEYS=" + product.Key(),
 	}
-	t.Ring, err = token.NewKeyring(keys)
+	var err error
+	t.Ring, err = Ring(signing)
 	return t, err
+}
+
+// Ring returns the keys of a value of ADNET_TOKEN_KEYS.
+func Ring(signing string) (*token.Keyring, error) {
+	keys, err := token.ParseKeys(signing)
+	if err != nil {
+		return nil, err
+	}
+	return token.NewKeyring(keys)
 }
 
 func (t *Site) postgres(ctx context.Context) (err error) {

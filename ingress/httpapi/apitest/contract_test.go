@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"adnet/schemas/event"
 )
 
 // A check that lets everything pass would prove nothing.
@@ -54,6 +56,7 @@ func (p *probe) Fatalf(f string, a ...any) { p.failed = true; p.TB.Logf(f, a...)
 
 func stats(more string) string {
 	return `{"type":"overview","since":"2026-01-01","until":"2026-01-02","timezone":"UTC","daily":[],"as_of":"2026-01-02T00:00:00Z",
-	"impressions":0,"clicks":0,"conversions":0,"conversions_unverified":0,"closes":0,"skips":0,"video_completes":0,"viewable":0,"viewability":0,"spend_usd":0,"ctr":0,"ecpm":0,"credits":0,
+	` +
+		event.Join(func(k *event.Kind) string { return `"` + k.Column + `":0` }) + `,"conversions_unverified":0,"viewability":0,"spend_usd":0,"ctr":0,"ecpm":0,"credits":0,
 	"billed":0,"conversion_value_usd":0,"duplicates":0,"rejected":0,"sandbox":0,"invalid_traffic":0,"invalid_impressions":0,"invalid_clicks":0,"invalid_by_reason":[],"house":{"impressions":0,"clicks":0,"other":0},"self_served":{"impressions":0,"clicks":0,"other":0},"mint_capped":0,"mint_held":0` + more + `}`
 }

@@ -5,15 +5,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
 	"time"
@@ -24,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"golang.org/x/sync/errgroup"
 
+	"adnet/internal/load/visitor"
 	"adnet/lab/browser"
 )
 
@@ -68,19 +64,13 @@ func (s slow) later(ctx context.Context) error {
 }
 
 func run(ctx context.Context, campaigns, loads int, than slow) error {
-	base := "http://" + address
-	adnet := exec.CommandContext(
-		ctx, flag.Arg(0), "standalone", "--http-addr", address, "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
-		"--rate-stats", "0", "--rate-writes", "0", "--campaigns", "0",
+	base, stop, err := browser.Serve(
+		ctx, flag.Arg(0), address, "--rate-open", "0", "--rate-stats", "0", "--rate-writes", "0", "--campaigns", "0",
 	)
-	adnet.Stdout, adnet.Stderr = io.Discard, os.Stderr
-	if err := adnet.Start(); err != nil {
+	if err != nil {
 		return err
 	}
-	defer func() { _ = adnet.Process.Signal(os.Interrupt); _ = adnet.Wait() }()
-	if err := browser.Ready(ctx, base); err != nil {
-		return err
-	}
+	defer stop()
 	if err := fill(ctx, base, campaigns); err != nil {
 		return err
 	}
@@ -160,14 +150,20 @@ func fill(ctx context.Context, base string, n int) error {
 		Token string
 		User  struct{ ID string }
 	}
-	if err := post(ctx, base+"/api/auth/demo", "", map[string]any{"as": "advertiser"}, &login); err != nil {
+	as := visitor.Client{Base: visitor.Of(base), HTTP: visitor.NewHTTP(time.Minute)}
+	post := func(ctx context.Context, path, bearer string, body visitor.Object, reply any) error {
+		return as.Do(ctx, visitor.Request{
+			Method: "POST", Path: path, Bearer: bearer, JSON: body, Want: visitor.Success,
+		}, reply)
+	}
+	if err := post(ctx, "/api/auth/demo", "", visitor.Object{"as": "advertiser"}, &login); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
 	for i := range n {
 		group.Go(func() error {
-			return post(ctx, base+"/api/campaigns", login.Token, map[string]any{
+			return post(ctx, "/api/campaigns", login.Token, visitor.Object{
 				"advertiser_id": login.User.ID, "headline": fmt.Sprintf("Lesson %d for curious beginners", i),
 				"subtext": "Twelve short lessons, one every morning.", "cta_url": "https://lessons.shop.example/",
 				"status": "draft",
@@ -175,35 +171,4 @@ func fill(ctx context.Context, base string, n int) error {
 		})
 	}
 	return group.Wait()
-}
-
-func post(ctx context.Context, address, token string, body, reply any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	content, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return err
-	}
-	if answer.StatusCode >= 300 {
-		return fmt.Errorf("%s: %d %s", address, answer.StatusCode, content)
-	}
-	if reply == nil {
-		return nil
-	}
-	return json.Unmarshal(content, reply)
 }

@@ -12,9 +12,7 @@ import (
 	"image/color/palette"
 	"image/draw"
 	"image/png"
-	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"time"
@@ -77,18 +75,12 @@ const address = "127.0.0.1:8997"
 
 func run(ctx context.Context, base, out, only string, readers int) error {
 	if base == "" {
-		base = "http://" + address
-		adnet := exec.CommandContext(
-			ctx, flag.Arg(0), "standalone", "--http-addr", address, "--admin-addr", "127.0.0.1:0",
-		)
-		adnet.Stdout, adnet.Stderr = io.Discard, os.Stderr
-		if err := adnet.Start(); err != nil {
+		at, stop, err := browser.Serve(ctx, flag.Arg(0), address)
+		if err != nil {
 			return err
 		}
-		defer func() { _ = adnet.Process.Signal(os.Interrupt); _ = adnet.Wait() }()
-		if err := browser.Ready(ctx, base); err != nil {
-			return err
-		}
+		defer stop()
+		base = at
 	}
 	if err := browser.Traffic(ctx, base, readers); err != nil {
 		return err
