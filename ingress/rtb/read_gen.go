@@ -2,7 +2,9 @@
 
 package rtb
 
-import "adnet/internal/consent"
+import (
+	"adnet/internal/consent"
+)
 
 func (o *native) member(r *reader, name string) {
 	switch name {

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,17 +13,20 @@ import (
 
 const root = "../../.."
 
-// packages returns the folders whose readers are generated.
-func packages(t *testing.T) (list []string) {
+var command = regexp.MustCompile(`(?m)^//go:generate go run adnet/internal/jsonscan/gen(.*)$`)
+
+// packages returns the folders whose readers are generated, with the arguments of the command.
+func packages(t *testing.T) map[string][]string {
 	t.Helper()
+	list := map[string][]string{}
 	for _, top := range []string{"ingress", "internal"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(path) != ".go" {
 				return err
 			}
 			text, err := os.ReadFile(path)
-			if bytes.Contains(text, []byte("\n//go:generate go run adnet/internal/jsonscan/gen\n")) {
-				list = append(list, filepath.Dir(path))
+			if found := command.FindSubmatch(text); found != nil {
+				list[filepath.Dir(path)] = strings.Fields(string(found[1]))
 			}
 			return err
 		})
@@ -34,8 +37,8 @@ func packages(t *testing.T) (list []string) {
 }
 
 func TestGeneratedReadersAreCurrent(t *testing.T) {
-	for _, dir := range packages(t) {
-		want, err := generate(dir)
+	for dir, arguments := range packages(t) {
+		want, err := generate(dir, arguments...)
 		require.NoError(t, err)
 		got, err := os.ReadFile(filepath.Join(dir, output))
 		require.NoError(t, err)
@@ -44,11 +47,11 @@ func TestGeneratedReadersAreCurrent(t *testing.T) {
 }
 
 // generated returns the readers of a package with one file.
-func generated(t *testing.T, text string) (string, error) {
+func generated(t *testing.T, text string, plain ...string) (string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte(text), 0o600))
-	code, err := generate(dir)
+	code, err := generate(dir, plain...)
 	return string(code), err
 }
 
@@ -90,6 +93,37 @@ func (o *outer) lose() {
 	o.GDPR = consent.Unclear
 }
 `, code)
+}
+
+func TestScan(t *testing.T) {
+	code, err := generated(t, "package a\n\n"+`import ("x/jsonscan"; "x/share")
+
+type outer struct {
+	List  []inner      `+"`json:\"list\"`"+`
+	Share *share.Share `+"`json:\"share\"`"+`
+	Other string       `+"`json:\"-\"`"+`
+}
+`, "outer")
+	require.NoError(t, err)
+	_, code, _ = strings.Cut(code, "switch name {")
+	require.Equal(t, `
+		case "list":
+			o.List = []inner{}
+			for in.Enter('['); in.More(']'); {
+				var element inner
+				element.Scan(in)
+				o.List = append(o.List, element)
+			}
+		case "share":
+			o.Share = new(jsonscan.Parsed(in, in.Number(), share.Parse))
+		default:
+			in.Decline()
+		}
+	}
+}
+`, code)
+	_, err = generated(t, "package a\n", "outer")
+	require.ErrorContains(t, err, "outer has no tags json")
 }
 
 func TestWhatCannotBeGenerated(t *testing.T) {
