@@ -23,6 +23,8 @@ import (
 // integrationMethod is the name of this protocol in campaigns' targeting and in reports.
 const integrationMethod = "mcp"
 
+//go:generate go run adnet/internal/jsonscan/gen contentArguments
+
 // contentArguments holds both argument sets of get_sponsored_content. If both set a value, the
 // second set counts.
 type contentArguments struct {

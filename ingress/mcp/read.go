@@ -1,9 +1,6 @@
 package mcp
 
-import (
-	"adnet/ingress/offer"
-	"adnet/internal/jsonscan"
-)
+import "adnet/internal/jsonscan"
 
 // decode reads one message into r. A plain message takes one pass, arguments of
 // get_sponsored_content included. The general decoder reads any other message, and every error.
@@ -66,7 +63,8 @@ func (r *call) readParams(in *jsonscan.Reader) {
 // the most frequent tool. The name of the tool may be unknown until later in the message.
 func (r *call) readArguments(in *jsonscan.Reader) {
 	at, again := in.At(), *in
-	if r.understood = in.Peek() == '{' && r.content.read(in); !r.understood {
+	r.content.Scan(in)
+	if r.understood = !in.Odd(); !r.understood {
 		*in = again
 		in.Skip()
 	}
@@ -85,52 +83,4 @@ func (r *call) readMeta(in *jsonscan.Reader) {
 			in.Skip()
 		}
 	}
-}
-
-// read reads plain arguments. It returns false for any others.
-func (a *contentArguments) read(in *jsonscan.Reader) bool {
-	o := in.Object()
-	for name, more := o.Next(); more; name, more = o.Next() {
-		switch name {
-		case "context_summary":
-			a.ContextSummary = in.Text()
-		case "host":
-			a.Host = in.Text()
-		case "user_region":
-			a.UserRegion = in.Text()
-		case "user_language":
-			a.UserLanguage = in.Text()
-		case "session_len_min":
-			a.SessionLenMin = in.Float()
-		case "developer_api_key":
-			a.DeveloperAPIKey = in.Text()
-		case "context":
-			a.Context = in.Text()
-		case "messages":
-			a.Messages = offer.ReadMessages(in)
-		case "min_relevance":
-			a.MinRelevance = offer.ReadShare(in)
-		case "active_tools":
-			a.ActiveTools = in.Texts()
-		case "host_app":
-			a.HostApp = in.Text()
-		case "surface":
-			a.Surface = in.Text()
-		case "session_id":
-			a.SessionID = in.Text()
-		case "turn":
-			a.Turn = in.Int()
-		case "first_ad_turn":
-			a.FirstAdTurn = in.Int()
-		case "turns_between_ads":
-			a.TurnsBetweenAds = in.Int()
-		case "consent":
-			a.Consent.Scan(in)
-		case "suitability":
-			a.Suitability.Scan(in)
-		default:
-			in.Decline() // may be a known name in another case
-		}
-	}
-	return !in.Odd()
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -82,6 +83,21 @@ func TestPlainBodiesAreReadInOnePass(t *testing.T) {
 	understood := new(call)
 	require.True(t, understood.read(plainBodies[4]))
 	require.True(t, understood.understood)
+}
+
+// Each argument of get_sponsored_content is read in one pass.
+func TestEachArgumentIsReadInOnePass(t *testing.T) {
+	const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_sponsored_content","arguments":{` +
+		`"context_summary":"a","host":"b","user_region":"US","user_language":"en","session_len_min":1.5,` +
+		`"developer_api_key":"c","context":"d","messages":[{"role":"user","content":"e"}],"contents":[{"content":"f"}],` +
+		`"min_relevance":0.5,"active_tools":["g"],"host_app":"h","surface":"i","session_id":"j","turn":1,` +
+		`"first_ad_turn":2,"turns_between_ads":3,"consent":{"gpc":1},"suitability":{"age":"teen"}}}}`
+	require.True(t, same(t, []byte(body)))
+	got := new(call)
+	require.True(t, got.read(body) && got.understood)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[contentArguments]()) {
+		require.False(t, reflect.ValueOf(got.content).FieldByIndex(f.Index).IsZero(), f.Name)
+	}
 }
 
 // Any damage to a plain body is found, or means the same to both readers.

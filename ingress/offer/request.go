@@ -34,6 +34,8 @@ const (
 	defaultForm = "embed"
 )
 
+//go:generate go run adnet/internal/jsonscan/gen Request Message
+
 // Request is a publisher's request for an ad: the body of POST /v1/ad-request. Other protocols fill
 // it from their own fields, so that the same rules apply to all. Errors use the JSON names for the
 // fields.

@@ -11,19 +11,8 @@ import (
 // native is an imp.native. Its request is a JSON text inside a string; some exchanges send the
 // object itself.
 type native struct {
-	Request embedded
-	BAttr   numbers
-}
-
-func (n *native) member(r *reader, name string) {
-	switch name {
-	case "request":
-		n.Request = r.embedded()
-	case "battr":
-		n.BAttr = r.numbers()
-	default:
-		r.skip()
-	}
+	Request embedded `rtb:"request"`
+	BAttr   numbers  `rtb:"battr"`
 }
 
 // embedded is a JSON object, or the text of one.
@@ -44,133 +33,44 @@ func (r *reader) embedded() (e embedded) {
 // nativeRequest is a Native 1.2 request (section 4.1), or the wrapper of Native 1.0 around one.
 type nativeRequest struct {
 	unwrapped
-	Wrapped object[unwrapped]
-}
-
-func (n *nativeRequest) member(r *reader, name string) {
-	switch name {
-	case "native":
-		into(r, &n.Wrapped)
-	default:
-		n.unwrapped.member(r, name)
-	}
+	Wrapped object[unwrapped] `rtb:"native"`
 }
 
 type unwrapped struct {
-	Assets        objects[nativeAsset]
-	EventTrackers objects[eventTracker]
-	Privacy       whole
-}
-
-func (u *unwrapped) member(r *reader, name string) {
-	switch name {
-	case "assets":
-		u.Assets = list(r, &r.assets)
-	case "eventtrackers":
-		u.EventTrackers = list(r, &r.trackers)
-	case "privacy":
-		u.Privacy = r.whole()
-	default:
-		r.skip()
-	}
+	Assets        objects[nativeAsset]  `rtb:"assets"`
+	EventTrackers objects[eventTracker] `rtb:"eventtrackers"`
+	Privacy       whole                 `rtb:"privacy"`
 }
 
 type eventTracker struct {
-	Event   whole
-	Methods numbers
-}
-
-func (e *eventTracker) member(r *reader, name string) {
-	switch name {
-	case "event":
-		e.Event = r.whole()
-	case "methods":
-		e.Methods = r.numbers()
-	default:
-		r.skip()
-	}
+	Event   whole   `rtb:"event"`
+	Methods numbers `rtb:"methods"`
 }
 
 type nativeAsset struct {
-	ID       whole
-	Required consent.Choice
-	Title    object[nativeTitle]
-	Img      object[nativeImage]
-	Data     object[nativeData]
-}
-
-func (n *nativeAsset) member(r *reader, name string) {
-	switch name {
-	case "id":
-		n.ID = r.whole()
-	case "required":
-		n.Required = r.choice()
-	case "title":
-		into(r, &n.Title)
-	case "img":
-		into(r, &n.Img)
-	case "data":
-		into(r, &n.Data)
-	default:
-		r.skip()
-	}
+	ID       whole               `rtb:"id"`
+	Required consent.Choice      `rtb:"required"`
+	Title    object[nativeTitle] `rtb:"title"`
+	Img      object[nativeImage] `rtb:"img"`
+	Data     object[nativeData]  `rtb:"data"`
 }
 
 type nativeTitle struct {
-	Len whole
-}
-
-func (n *nativeTitle) member(r *reader, name string) {
-	switch name {
-	case "len":
-		n.Len = r.whole()
-	default:
-		r.skip()
-	}
+	Len whole `rtb:"len"`
 }
 
 type nativeImage struct {
-	Type  whole
-	W     whole
-	WMin  whole
-	H     whole
-	HMin  whole
-	Mimes names
-}
-
-func (n *nativeImage) member(r *reader, name string) {
-	switch name {
-	case "type":
-		n.Type = r.whole()
-	case "w":
-		n.W = r.whole()
-	case "wmin":
-		n.WMin = r.whole()
-	case "h":
-		n.H = r.whole()
-	case "hmin":
-		n.HMin = r.whole()
-	case "mimes":
-		n.Mimes = r.names()
-	default:
-		r.skip()
-	}
+	Type  whole `rtb:"type"`
+	W     whole `rtb:"w"`
+	WMin  whole `rtb:"wmin"`
+	H     whole `rtb:"h"`
+	HMin  whole `rtb:"hmin"`
+	Mimes names `rtb:"mimes"`
 }
 
 type nativeData struct {
-	Type whole
-	Len  whole
-}
-
-func (n *nativeData) member(r *reader, name string) {
-	switch name {
-	case "type":
-		n.Type = r.whole()
-	case "len":
-		n.Len = r.whole()
-	default:
-		r.skip()
-	}
+	Type whole `rtb:"type"`
+	Len  whole `rtb:"len"`
 }
 
 // maxAssets is the maximum number of assets that are read; real requests have a dozen.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"adnet/ingress/offer"
 	"adnet/internal/consent"
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
@@ -54,7 +55,7 @@ func newReader() *reader {
 	return &reader{options: []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}}
 }
 
-// members is an object that reads the members that we use.
+// members is an object that reads the members that we use. The methods are generated.
 type members interface {
 	// member reads the value of one member with r, or skips it.
 	member(r *reader, name string)
@@ -367,6 +368,8 @@ func (r *reader) id() text {
 // and no consent has this form.
 const unreadableCode text = "?"
 
+func (t *text) lose() { *t = unreadableCode }
+
 // code returns a text that restricts bids, without spaces around it.
 func (r *reader) code() text {
 	switch r.kind() {
@@ -392,11 +395,15 @@ func (r *reader) words() text {
 // choice returns a flag.
 func (r *reader) choice() consent.Choice { return consent.ParseChoice(r.value()) }
 
+func (r *reader) suitability() offer.Suitability { return offer.ReadSuitability(r.value()) }
+
 // whole is an integer, which may be written as a float, a string or a boolean.
 type whole struct {
 	state state
 	n     int64
 }
+
+func (w *whole) lose() { w.state = unreadable }
 
 func (w whole) set() bool { return w.state == readable }
 
@@ -476,6 +483,8 @@ type amount struct {
 	bad    bool
 }
 
+func (a *amount) lose() { a.bad = true }
+
 func (r *reader) amount() (a amount) {
 	var stated string
 	switch r.kind() {
@@ -545,6 +554,8 @@ type names struct {
 	state state
 	list  texts
 }
+
+func (n *names) lose() { n.state = unreadable }
 
 // blocks reports whether a block list names something of ours, or something unreadable.
 func (n *names) blocks(ours func(string) bool) bool {
@@ -638,6 +649,8 @@ type year struct {
 	n   int64
 }
 
+func (y *year) lose() { y.set = true }
+
 func (r *reader) year() year {
 	if r.kind() == 'n' {
 		r.skip()
@@ -655,6 +668,8 @@ type numbers struct {
 	state state
 	list  wholes
 }
+
+func (n *numbers) lose() { n.state = unreadable }
 
 // blocks reports whether a block list has n or something unreadable.
 func (n *numbers) blocks(code int64) bool { return n.state == unreadable || has(n.list, code) }

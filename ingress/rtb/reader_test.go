@@ -183,6 +183,49 @@ func (e everything) same(t testing.TB, want everything, about string) {
 	require.Equal(t, want, e, about)
 }
 
+// structs adds the types of all objects of kind to types.
+func structs(kind reflect.Type, types map[reflect.Type]bool) {
+	if _, is := reflect.New(kind).Interface().(members); is {
+		types[kind] = true
+	}
+	for i := range kind.NumField() {
+		at := kind.Field(i).Type
+		if at.Kind() == reflect.Slice {
+			at = at.Elem()
+		}
+		if at.Kind() == reflect.Struct && !types[at] {
+			structs(at, types)
+		}
+	}
+}
+
+// Each tag of a struct is read into its field, and into no other; each field has a tag.
+func TestEachTagIsRead(t *testing.T) {
+	types := map[reflect.Type]bool{}
+	structs(reflect.TypeFor[bidRequest](), types)
+	require.Greater(t, len(types), 30)
+	for kind := range types {
+		for _, f := range reflect.VisibleFields(kind) {
+			if f.Anonymous {
+				continue
+			}
+			name, _, _ := strings.Cut(f.Tag.Get("rtb"), ",")
+			require.NotEmpty(t, name, "%s.%s", kind, f.Name)
+			value := `"1"`
+			if strings.HasPrefix(f.Type.Name(), "object") { // of lists too
+				value = "{}"
+			}
+			o := reflect.New(kind)
+			_, err := newReader().document(`{"`+name+`":`+value+`}`, o.Interface().(members))
+			require.NoError(t, err)
+			at := o.Elem().FieldByIndex(f.Index)
+			require.False(t, at.IsZero(), "%s.%s", kind, f.Name)
+			at.SetZero()
+			require.True(t, o.Elem().IsZero(), "%s.%s: %s", kind, f.Name, name)
+		}
+	}
+}
+
 // Of a name that occurs twice the last value counts, also if its kind is unexpected.
 func TestLastRepeatedNameCounts(t *testing.T) {
 	values := []string{`null`, `1`, `"x"`, `["a"]`, `[1]`, `{"w":1}`, `[{"h":2}]`, `[{"w":3},0]`}

@@ -11,102 +11,44 @@ import (
 	"adnet/internal/money"
 )
 
+//go:generate go run adnet/internal/jsonscan/gen
+
+// The tags rtb below and in native.go state the name of a field in JSON and, where its type alone
+// does not, the method of reader that reads it. A field that is lost becomes unreadable if another
+// value was sent in place of its object (see [restricting]). Fields without a tag are not read.
+
 // bidRequest has the fields of a BidRequest (OpenRTB 2.6, 3.2.1) that we use. No field of user or
 // device that could identify a person is read. The consent signals (regs, user.consent, device.lmt)
 // determine whether the session of ext.mcp_context may be used.
 type bidRequest struct {
-	ID     text
-	Imp    objects[imp]
-	Site   object[channel]
-	App    object[channel]
-	DOOH   object[channel]
-	Device object[device]
-	User   object[user]
-	Test   consent.Choice
-	TMax   whole
-	Cur    names
-	WLang  names
-	WLangB names
-	BCat   names
-	ACat   names
-	CatTax whole
-	BAdv   names
-	BApp   names
-	WSeat  names
-	BSeat  names
-	Regs   object[regs]
-	Ext    object[reqExt]
-}
-
-func (b *bidRequest) member(r *reader, name string) {
-	switch name {
-	case "id":
-		b.ID = r.id()
-	case "imp":
-		b.Imp = list(r, &r.imps)
-	case "site":
-		into(r, &b.Site)
-	case "app":
-		into(r, &b.App)
-	case "dooh":
-		into(r, &b.DOOH)
-	case "device":
-		into(r, &b.Device)
-	case "user":
-		into(r, &b.User)
-	case "test":
-		b.Test = r.choice()
-	case "tmax":
-		b.TMax = r.pixels()
-	case "cur":
-		b.Cur = r.names()
-	case "wlang":
-		b.WLang = r.names()
-	case "wlangb":
-		b.WLangB = r.names()
-	case "bcat":
-		b.BCat = r.names()
-	case "acat":
-		b.ACat = r.names()
-	case "cattax":
-		b.CatTax = r.whole()
-	case "badv":
-		b.BAdv = r.names()
-	case "bapp":
-		b.BApp = r.names()
-	case "wseat":
-		b.WSeat = r.seats()
-	case "bseat":
-		b.BSeat = r.seats()
-	case "regs":
-		into(r, &b.Regs)
-	case "ext":
-		into(r, &b.Ext)
-	default:
-		r.skip()
-	}
+	ID     text            `rtb:"id,id"`
+	Imp    objects[imp]    `rtb:"imp"`
+	Site   object[channel] `rtb:"site"`
+	App    object[channel] `rtb:"app"`
+	DOOH   object[channel] `rtb:"dooh"`
+	Device object[device]  `rtb:"device"`
+	User   object[user]    `rtb:"user"`
+	Test   consent.Choice  `rtb:"test"`
+	TMax   whole           `rtb:"tmax,pixels"`
+	Cur    names           `rtb:"cur"`
+	WLang  names           `rtb:"wlang"`
+	WLangB names           `rtb:"wlangb"`
+	BCat   names           `rtb:"bcat"`
+	ACat   names           `rtb:"acat"`
+	CatTax whole           `rtb:"cattax"`
+	BAdv   names           `rtb:"badv"`
+	BApp   names           `rtb:"bapp"`
+	WSeat  names           `rtb:"wseat,seats"`
+	BSeat  names           `rtb:"bseat,seats"`
+	Regs   object[regs]    `rtb:"regs"`
+	Ext    object[reqExt]  `rtb:"ext"`
 }
 
 type reqExt struct {
-	Context     object[mcpContext]
-	Suitability offer.Suitability
-	Debug       whole
-	Qty         object[quantity] // of an imp, before 2.6
-}
-
-func (e *reqExt) member(r *reader, name string) {
-	switch name {
-	case "mcp_context":
-		into(r, &e.Context)
-	case "suitability":
-		e.Suitability = offer.ReadSuitability(r.value())
-	case "debug":
-		e.Debug = r.whole()
-	case "qty":
-		into(r, &e.Qty)
-	default:
-		r.skip()
-	}
+	Context     object[mcpContext] `rtb:"mcp_context"`
+	Suitability offer.Suitability  `rtb:"suitability"`
+	Debug       whole              `rtb:"debug"`
+	Qty         object[quantity]   `rtb:"qty"` // of an imp, before 2.6
 }
 
 func (e *reqExt) lose() { e.Suitability.Unknown = "(ext is not an object)" }
@@ -114,406 +56,142 @@ func (e *reqExt) lose() { e.Suitability.Unknown = "(ext is not an object)" }
 // mcpContext is ext.mcp_context of a request or an imp: fields seen in the wild and both argument
 // sets of the JSON-RPC tool.
 type mcpContext struct {
-	Intent       text
-	Summary      text
-	Context      text
-	IntentTokens texts
-	Tool         text
-	Tools        texts
-	Host         text
-	HostApp      text
-	Surface      text
-	Region       text
-	RegionShort  text
-	Language     text
-	LangShort    text
-	Session      text // opaque, for frequency caps
-}
-
-func (m *mcpContext) member(r *reader, name string) {
-	switch name {
-	case "intent":
-		m.Intent = r.string()
-	case "context_summary":
-		m.Summary = r.string()
-	case "context":
-		m.Context = r.string()
-	case "intent_tokens":
-		m.IntentTokens = r.texts()
-	case "mcp_tool":
-		m.Tool = r.string()
-	case "active_tools":
-		m.Tools = r.texts()
-	case "host":
-		m.Host = r.string()
-	case "host_app":
-		m.HostApp = r.string()
-	case "surface":
-		m.Surface = r.string()
-	case "user_region":
-		m.Region = r.string()
-	case "region":
-		m.RegionShort = r.string()
-	case "user_language":
-		m.Language = r.string()
-	case "language":
-		m.LangShort = r.string()
-	case "session_id":
-		m.Session = r.string()
-	default:
-		r.skip()
-	}
+	Intent       text  `rtb:"intent"`
+	Summary      text  `rtb:"context_summary"`
+	Context      text  `rtb:"context"`
+	IntentTokens texts `rtb:"intent_tokens"`
+	Tool         text  `rtb:"mcp_tool"`
+	Tools        texts `rtb:"active_tools"`
+	Host         text  `rtb:"host"`
+	HostApp      text  `rtb:"host_app"`
+	Surface      text  `rtb:"surface"`
+	Region       text  `rtb:"user_region"`
+	RegionShort  text  `rtb:"region"`
+	Language     text  `rtb:"user_language"`
+	LangShort    text  `rtb:"language"`
+	Session      text  `rtb:"session_id"` // opaque, for frequency caps
 }
 
 // channel is a site, app or screen.
 type channel struct {
-	Name      text
-	Keywords  text
-	KWArray   texts
-	Search    text
-	Content   object[content]
-	Publisher object[origin]
+	Name      text            `rtb:"name"`
+	Keywords  text            `rtb:"keywords,words"`
+	KWArray   texts           `rtb:"kwarray"`
+	Search    text            `rtb:"search"`
+	Content   object[content] `rtb:"content"`
+	Publisher object[origin]  `rtb:"publisher"`
 
 	// Read only to judge the conversation.
-	Page, Ref                text
-	CatTax                   whole
-	Cat, SectionCat, PageCat names
+	Page       text  `rtb:"page"`
+	Ref        text  `rtb:"ref"`
+	CatTax     whole `rtb:"cattax"`
+	Cat        names `rtb:"cat,lost"`
+	SectionCat names `rtb:"sectioncat"`
+	PageCat    names `rtb:"pagecat"`
 }
-
-func (c *channel) member(r *reader, name string) {
-	switch name {
-	case "name":
-		c.Name = r.string()
-	case "keywords":
-		c.Keywords = r.words()
-	case "kwarray":
-		c.KWArray = r.texts()
-	case "search":
-		c.Search = r.string()
-	case "content":
-		into(r, &c.Content)
-	case "publisher":
-		into(r, &c.Publisher)
-	case "page":
-		c.Page = r.string()
-	case "ref":
-		c.Ref = r.string()
-	case "cattax":
-		c.CatTax = r.whole()
-	case "cat":
-		c.Cat = r.names()
-	case "sectioncat":
-		c.SectionCat = r.names()
-	case "pagecat":
-		c.PageCat = r.names()
-	default:
-		r.skip()
-	}
-}
-
-func (c *channel) lose() { c.Cat.state = unreadable }
 
 // origin is a publisher or a producer (3.2.15, 3.2.17).
 type origin struct {
-	Name   text
-	CatTax whole
-	Cat    names
+	Name   text  `rtb:"name"`
+	CatTax whole `rtb:"cattax"`
+	Cat    names `rtb:"cat,lost"`
 }
-
-func (o *origin) member(r *reader, name string) {
-	switch name {
-	case "name":
-		o.Name = r.string()
-	case "cattax":
-		o.CatTax = r.whole()
-	case "cat":
-		o.Cat = r.names()
-	default:
-		r.skip()
-	}
-}
-
-func (o *origin) lose() { o.Cat.state = unreadable }
 
 type content struct {
-	Title    text
-	Series   text
-	Genre    text
-	Keywords text
-	KWArray  texts
+	Title    text  `rtb:"title"`
+	Series   text  `rtb:"series"`
+	Genre    text  `rtb:"genre"`
+	Keywords text  `rtb:"keywords,words"`
+	KWArray  texts `rtb:"kwarray"`
 
 	// Read only to judge the conversation.
-	Season, Episode, Artist, Album, URL text
-	Producer                            object[origin]
-	CatTax                              whole
-	Cat                                 names
-	Rating                              text // unreadableCode if it is no text or number
-	QAG                                 whole
+	Season   text           `rtb:"season"`
+	Episode  text           `rtb:"episode"`
+	Artist   text           `rtb:"artist"`
+	Album    text           `rtb:"album"`
+	URL      text           `rtb:"url"`
+	Producer object[origin] `rtb:"producer"`
+	CatTax   whole          `rtb:"cattax"`
+	Cat      names          `rtb:"cat,lost"`
+	Rating   text           `rtb:"contentrating,code"` // unreadableCode if it is no text or number
+	QAG      whole          `rtb:"qagmediarating"`
 }
-
-func (c *content) member(r *reader, name string) {
-	switch name {
-	case "title":
-		c.Title = r.string()
-	case "series":
-		c.Series = r.string()
-	case "genre":
-		c.Genre = r.string()
-	case "keywords":
-		c.Keywords = r.words()
-	case "kwarray":
-		c.KWArray = r.texts()
-	case "season":
-		c.Season = r.string()
-	case "episode":
-		c.Episode = r.string()
-	case "artist":
-		c.Artist = r.string()
-	case "album":
-		c.Album = r.string()
-	case "url":
-		c.URL = r.string()
-	case "producer":
-		into(r, &c.Producer)
-	case "cattax":
-		c.CatTax = r.whole()
-	case "cat":
-		c.Cat = r.names()
-	case "contentrating":
-		c.Rating = r.code()
-	case "qagmediarating":
-		c.QAG = r.whole()
-	default:
-		r.skip()
-	}
-}
-
-func (c *content) lose() { c.Cat.state = unreadable }
 
 // regs has the regulatory signals (3.2.3): the fields of 2.6 and the same names in ext, where 2.5
 // has most of them.
 type regs struct {
 	regulations
-	Ext object[regulations]
-}
-
-func (g *regs) member(r *reader, name string) {
-	if name == "ext" {
-		into(r, &g.Ext)
-	} else {
-		g.regulations.member(r, name)
-	}
+	Ext object[regulations] `rtb:"ext"`
 }
 
 type regulations struct {
-	GDPR      consent.Choice
-	COPPA     consent.Choice
-	GPC       consent.Choice // not in the standard, but sent
-	USPrivacy text
-	GPP       text
-	GPPSID    numbers
-	DSA       object[dsa]
-}
-
-func (g *regulations) member(r *reader, name string) {
-	switch name {
-	case "gdpr":
-		g.GDPR = r.choice()
-	case "coppa":
-		g.COPPA = r.choice()
-	case "gpc":
-		g.GPC = r.choice()
-	case "us_privacy":
-		g.USPrivacy = r.code()
-	case "gpp":
-		g.GPP = r.code()
-	case "gpp_sid":
-		g.GPPSID = r.numbers()
-	case "dsa":
-		into(r, &g.DSA)
-	default:
-		r.skip()
-	}
-}
-
-func (g *regulations) lose() {
-	g.GDPR, g.COPPA, g.GPC = consent.Unclear, consent.Unclear, consent.Unclear
-	g.USPrivacy, g.GPP, g.GPPSID.state = unreadableCode, unreadableCode, unreadable
-	g.DSA.v.lose()
+	GDPR      consent.Choice `rtb:"gdpr,lost"`
+	COPPA     consent.Choice `rtb:"coppa,lost"`
+	GPC       consent.Choice `rtb:"gpc,lost"` // not in the standard, but sent
+	USPrivacy text           `rtb:"us_privacy,code,lost"`
+	GPP       text           `rtb:"gpp,code,lost"`
+	GPPSID    numbers        `rtb:"gpp_sid,lost"`
+	DSA       object[dsa]    `rtb:"dsa,lost"`
 }
 
 // dsa has the field of the DSA extension (IAB Tech Lab, DSA Transparency) that restricts bids.
-type dsa struct{ Required whole }
-
-func (d *dsa) member(r *reader, name string) {
-	if name == "dsarequired" {
-		d.Required = r.whole()
-	} else {
-		r.skip()
-	}
+type dsa struct {
+	Required whole `rtb:"dsarequired,lost"`
 }
-
-func (d *dsa) lose() { d.Required.state = unreadable }
 
 type device struct {
-	Language text
-	LangB    text
-	Geo      object[geo]
-	LMT      consent.Choice
-	DNT      consent.Choice
+	Language text           `rtb:"language"`
+	LangB    text           `rtb:"langb"`
+	Geo      object[geo]    `rtb:"geo"`
+	LMT      consent.Choice `rtb:"lmt,lost"`
+	DNT      consent.Choice `rtb:"dnt,lost"`
 }
-
-func (d *device) member(r *reader, name string) {
-	switch name {
-	case "language":
-		d.Language = r.string()
-	case "langb":
-		d.LangB = r.string()
-	case "lmt":
-		d.LMT = r.choice()
-	case "dnt":
-		d.DNT = r.choice()
-	case "geo":
-		into(r, &d.Geo)
-	default:
-		r.skip()
-	}
-}
-
-func (d *device) lose() { d.LMT, d.DNT = consent.Unclear, consent.Unclear }
 
 // user has no field that identifies the person; the standard's ids are not read. Year of birth,
 // keywords and segment names are read only to judge the conversation.
 type user struct {
-	Geo      object[geo]
-	Consent  text               // TC string, since 2.6
-	Ext      object[userSignal] // has it in 2.5
-	Born     year
-	Keywords text
-	KWArray  texts
-	Data     objects[data]
+	Geo      object[geo]        `rtb:"geo"`
+	Consent  text               `rtb:"consent,code,lost"` // TC string, since 2.6
+	Ext      object[userSignal] `rtb:"ext"`               // has it in 2.5
+	Born     year               `rtb:"yob,lost"`
+	Keywords text               `rtb:"keywords,words"`
+	KWArray  texts              `rtb:"kwarray"`
+	Data     objects[data]      `rtb:"data"`
 }
 
 // data and segment have the fields of 3.2.21 and 3.2.22 that we use.
-type data struct{ Segments objects[segment] }
-
-func (d *data) member(r *reader, name string) {
-	if name == "segment" {
-		d.Segments = list(r, &r.segments)
-	} else {
-		r.skip()
-	}
+type data struct {
+	Segments objects[segment] `rtb:"segment"`
 }
 
-type segment struct{ Name text }
-
-func (s *segment) member(r *reader, name string) {
-	if name == "name" {
-		s.Name = r.string()
-	} else {
-		r.skip()
-	}
+type segment struct {
+	Name text `rtb:"name"`
 }
 
-type userSignal struct{ Consent text }
-
-func (u *userSignal) member(r *reader, name string) {
-	if name == "consent" {
-		u.Consent = r.code()
-	} else {
-		r.skip()
-	}
-}
-
-func (u *userSignal) lose() { u.Consent = unreadableCode }
-
-func (u *user) lose() { u.Consent, u.Born.set = unreadableCode, true }
-
-func (u *user) member(r *reader, name string) {
-	switch name {
-	case "consent":
-		u.Consent = r.code()
-	case "ext":
-		into(r, &u.Ext)
-	case "geo":
-		into(r, &u.Geo)
-	case "yob":
-		u.Born = r.year()
-	case "keywords":
-		u.Keywords = r.words()
-	case "kwarray":
-		u.KWArray = r.texts()
-	case "data":
-		u.Data = list(r, &r.data)
-	default:
-		r.skip()
-	}
+type userSignal struct {
+	Consent text `rtb:"consent,code,lost"`
 }
 
 type geo struct {
-	Country text // ISO 3166-1 alpha-3
-	Region  text // ISO 3166-2; two letters for the USA
-}
-
-func (g *geo) member(r *reader, name string) {
-	switch name {
-	case "country":
-		g.Country = r.string()
-	case "region":
-		g.Region = r.string()
-	default:
-		r.skip()
-	}
+	Country text `rtb:"country"` // ISO 3166-1 alpha-3
+	Region  text `rtb:"region"`  // ISO 3166-2; two letters for the USA
 }
 
 // imp has the fields of an Imp (3.2.4) that we use.
 type imp struct {
-	ID          text
-	TagID       text
-	BidFloor    amount
-	BidFloorCur text
-	Secure      consent.Choice
-	Native      object[native]
-	Banner      object[banner]
-	Video       object[video]
-	Audio       object[empty]
-	PMP         object[pmp]
-	Qty         object[quantity]
-	DT          whole // milliseconds since 1970, of a delayed display
-	Ext         object[reqExt]
-}
-
-func (i *imp) member(r *reader, name string) {
-	switch name {
-	case "id":
-		i.ID = r.id()
-	case "tagid":
-		i.TagID = r.string()
-	case "bidfloor":
-		i.BidFloor = r.amount()
-	case "bidfloorcur":
-		i.BidFloorCur = r.code()
-	case "secure":
-		i.Secure = r.choice()
-	case "native":
-		into(r, &i.Native)
-	case "banner":
-		into(r, &i.Banner)
-	case "video":
-		into(r, &i.Video)
-	case "audio":
-		into(r, &i.Audio)
-	case "pmp":
-		into(r, &i.PMP)
-	case "qty":
-		into(r, &i.Qty)
-	case "dt":
-		i.DT = r.pixels()
-	case "ext":
-		into(r, &i.Ext)
-	default:
-		r.skip()
-	}
+	ID          text             `rtb:"id,id"`
+	TagID       text             `rtb:"tagid"`
+	BidFloor    amount           `rtb:"bidfloor"`
+	BidFloorCur text             `rtb:"bidfloorcur,code"`
+	Secure      consent.Choice   `rtb:"secure"`
+	Native      object[native]   `rtb:"native"`
+	Banner      object[banner]   `rtb:"banner"`
+	Video       object[video]    `rtb:"video"`
+	Audio       object[empty]    `rtb:"audio"`
+	PMP         object[pmp]      `rtb:"pmp"`
+	Qty         object[quantity] `rtb:"qty"`
+	DT          whole            `rtb:"dt,pixels"` // milliseconds since 1970, of a delayed display
+	Ext         object[reqExt]   `rtb:"ext"`
 }
 
 // empty is an object that is only checked for presence.
@@ -534,14 +212,8 @@ func (i *imp) offersNothing() bool {
 
 // quantity has the field of a Qty (3.2.31) that restricts bids: the number of views of one
 // impression.
-type quantity struct{ Multiplier amount }
-
-func (q *quantity) member(r *reader, name string) {
-	if name == "multiplier" {
-		q.Multiplier = r.amount()
-	} else {
-		r.skip()
-	}
+type quantity struct {
+	Multiplier amount `rtb:"multiplier,lost"`
 }
 
 // other reports whether an impression may stand for another number of views than one.
@@ -550,226 +222,79 @@ func (q *quantity) other() bool {
 	return m.bad || m.set && m.micros != money.USD
 }
 
-func (q *quantity) lose() { q.Multiplier.bad = true }
-
 type pmp struct {
-	Private consent.Choice
-	Deals   objects[deal]
+	Private consent.Choice `rtb:"private_auction,lost"`
+	Deals   objects[deal]  `rtb:"deals"`
 }
-
-func (p *pmp) member(r *reader, name string) {
-	switch name {
-	case "private_auction":
-		p.Private = r.choice()
-	case "deals":
-		p.Deals = list(r, &r.deals)
-	default:
-		r.skip()
-	}
-}
-
-func (p *pmp) lose() { p.Private = consent.Unclear }
 
 // deal has the fields of a Deal (3.2.12) that we use.
 type deal struct {
-	ID          text
-	BidFloor    amount
-	BidFloorCur text
-	AT          whole
-	WSeat       names
-	WADomain    names
-	MType       numbers // not in the standard, but sent
+	ID          text    `rtb:"id,id"`
+	BidFloor    amount  `rtb:"bidfloor"`
+	BidFloorCur text    `rtb:"bidfloorcur,code"`
+	AT          whole   `rtb:"at"`
+	WSeat       names   `rtb:"wseat,seats"`
+	WADomain    names   `rtb:"wadomain"`
+	MType       numbers `rtb:"mtype"` // not in the standard, but sent
 
-	DurFloors    objects[durFloor]
-	MinCPMPerSec amount
-}
-
-func (d *deal) member(r *reader, name string) {
-	switch name {
-	case "id":
-		d.ID = r.id()
-	case "bidfloor":
-		d.BidFloor = r.amount()
-	case "bidfloorcur":
-		d.BidFloorCur = r.code()
-	case "at":
-		d.AT = r.whole()
-	case "wseat":
-		d.WSeat = r.seats()
-	case "wadomain":
-		d.WADomain = r.names()
-	case "mtype":
-		d.MType = r.numbers()
-	case "durfloors":
-		d.DurFloors = list(r, &r.ranges)
-	case "mincpmpersec":
-		d.MinCPMPerSec = r.amount()
-	default:
-		r.skip()
-	}
+	DurFloors    objects[durFloor] `rtb:"durfloors"`
+	MinCPMPerSec amount            `rtb:"mincpmpersec"`
 }
 
 type banner struct {
-	W      whole
-	H      whole
-	Format objects[size]
-	BType  numbers
-	BAttr  numbers
-	Mimes  names
+	W      whole         `rtb:"w,pixels"`
+	H      whole         `rtb:"h,pixels"`
+	Format objects[size] `rtb:"format"`
+	BType  numbers       `rtb:"btype"`
+	BAttr  numbers       `rtb:"battr"`
+	Mimes  names         `rtb:"mimes"`
 
-	WMin, WMax, HMin, HMax whole // of versions before 2.4
-}
-
-func (b *banner) member(r *reader, name string) {
-	switch name {
-	case "w":
-		b.W = r.pixels()
-	case "h":
-		b.H = r.pixels()
-	case "format":
-		b.Format = list(r, &r.sizes)
-	case "btype":
-		b.BType = r.numbers()
-	case "battr":
-		b.BAttr = r.numbers()
-	case "mimes":
-		b.Mimes = r.names()
-	case "wmin":
-		b.WMin = r.pixels()
-	case "wmax":
-		b.WMax = r.pixels()
-	case "hmin":
-		b.HMin = r.pixels()
-	case "hmax":
-		b.HMax = r.pixels()
-	default:
-		r.skip()
-	}
+	// Of versions before 2.4.
+	WMin whole `rtb:"wmin,pixels"`
+	WMax whole `rtb:"wmax,pixels"`
+	HMin whole `rtb:"hmin,pixels"`
+	HMax whole `rtb:"hmax,pixels"`
 }
 
 type size struct {
-	W whole
-	H whole
-}
-
-func (s *size) member(r *reader, name string) {
-	switch name {
-	case "w":
-		s.W = r.pixels()
-	case "h":
-		s.H = r.pixels()
-	default:
-		r.skip()
-	}
+	W whole `rtb:"w,pixels"`
+	H whole `rtb:"h,pixels"`
 }
 
 type video struct {
-	W           whole
-	H           whole
-	Mimes       names
-	MinDuration whole
-	MaxDuration whole
-	Protocols   numbers
-	Protocol    numbers // from 2.2
-	Linearity   whole
-	Skip        consent.Choice
-	SkipMin     whole // seconds from which a video may be skippable
-	SkipAfter   whole // seconds before the skip button
-	BAttr       numbers
-	Delivery    numbers
-	MinBitrate  whole // kbit/s
-	MaxBitrate  whole
-	Boxing      consent.Choice // boxingallowed
+	W           whole          `rtb:"w,pixels"`
+	H           whole          `rtb:"h,pixels"`
+	Mimes       names          `rtb:"mimes"`
+	MinDuration whole          `rtb:"minduration"`
+	MaxDuration whole          `rtb:"maxduration"`
+	Protocols   numbers        `rtb:"protocols"`
+	Protocol    numbers        `rtb:"protocol"` // from 2.2
+	Linearity   whole          `rtb:"linearity"`
+	Skip        consent.Choice `rtb:"skip"`
+	SkipMin     whole          `rtb:"skipmin"`   // seconds from which a video may be skippable
+	SkipAfter   whole          `rtb:"skipafter"` // seconds before the skip button
+	BAttr       numbers        `rtb:"battr"`
+	Delivery    numbers        `rtb:"delivery"`
+	MinBitrate  whole          `rtb:"minbitrate"` // kbit/s
+	MaxBitrate  whole          `rtb:"maxbitrate"`
+	Boxing      consent.Choice `rtb:"boxingallowed"`
 
-	RqdDurs      numbers // the exact accepted lengths; minduration and maxduration are then ignored
-	DurFloors    objects[durFloor]
-	MinCPMPerSec amount // floor per second, in the currency of the imp's floor
+	// RqdDurs are the exact accepted lengths; minduration and maxduration are then ignored.
+	RqdDurs      numbers           `rtb:"rqddurs"`
+	DurFloors    objects[durFloor] `rtb:"durfloors"`
+	MinCPMPerSec amount            `rtb:"mincpmpersec"` // floor per second, in the currency of the imp's floor
 
-	PodID     text // shared by the imps of a pod
-	PodDur    whole
-	MaxSeq    whole
-	PodDedupe numbers
+	PodID     text    `rtb:"podid,code"` // shared by the imps of a pod
+	PodDur    whole   `rtb:"poddur"`
+	MaxSeq    whole   `rtb:"maxseq"`
+	PodDedupe numbers `rtb:"poddedupe"`
 }
 
 // durFloor has the fields of a DurFloors (3.2.35): the floor of videos within a range of lengths.
 type durFloor struct {
-	MinDur   whole
-	MaxDur   whole
-	BidFloor amount
-}
-
-func (f *durFloor) member(r *reader, name string) {
-	switch name {
-	case "mindur":
-		f.MinDur = r.whole()
-	case "maxdur":
-		f.MaxDur = r.whole()
-	case "bidfloor":
-		f.BidFloor = r.amount()
-	default:
-		r.skip()
-	}
-}
-
-func (v *video) member(r *reader, name string) {
-	switch name {
-	case "w":
-		v.W = r.pixels()
-	case "h":
-		v.H = r.pixels()
-	case "mimes":
-		v.Mimes = r.names()
-	case "minduration":
-		v.MinDuration = r.whole()
-	case "maxduration":
-		v.MaxDuration = r.whole()
-	case "protocols":
-		v.Protocols = r.numbers()
-	case "protocol":
-		v.Protocol = r.numbers()
-	case "linearity":
-		v.Linearity = r.whole()
-	case "battr":
-		v.BAttr = r.numbers()
-	case "delivery":
-		v.Delivery = r.numbers()
-	case "minbitrate":
-		v.MinBitrate = r.whole()
-	case "maxbitrate":
-		v.MaxBitrate = r.whole()
-	case "boxingallowed":
-		v.Boxing = r.choice()
-	case "rqddurs":
-		v.RqdDurs = r.numbers()
-	case "durfloors":
-		v.DurFloors = list(r, &r.ranges)
-	case "mincpmpersec":
-		v.MinCPMPerSec = r.amount()
-	default:
-		v.skipOrPod(r, name)
-	}
-}
-
-// skipOrPod reads the members about skipping and pods.
-func (v *video) skipOrPod(r *reader, name string) {
-	switch name {
-	case "skip":
-		v.Skip = r.choice()
-	case "skipmin":
-		v.SkipMin = r.whole()
-	case "skipafter":
-		v.SkipAfter = r.whole()
-	case "podid":
-		v.PodID = r.code()
-	case "poddur":
-		v.PodDur = r.whole()
-	case "maxseq":
-		v.MaxSeq = r.whole()
-	case "poddedupe":
-		v.PodDedupe = r.numbers()
-	default:
-		r.skip()
-	}
+	MinDur   whole  `rtb:"mindur"`
+	MaxDur   whole  `rtb:"maxdur"`
+	BidFloor amount `rtb:"bidfloor"`
 }
 
 // malformed is the error of a request that violates the standard. Its text is shown to the caller.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,29 @@ import (
 	"adnet/ingress/offer"
 	"adnet/internal/errs"
 )
+
+// Each field of a request is read in one pass, as the general decoder reads it.
+func TestEachFieldIsReadInOnePass(t *testing.T) {
+	const body = `{"context":"a","messages":[{"role":"user","content":"b"},{}],"contents":[{"content":"c"}],` +
+		`"min_relevance":0.5,"format":"card","placement":"card","platform":"d","active_tools":["e"],"host_app":"f",` +
+		`"user_region":"US","user_language":"en","session_id":"g","seen":["h"],"turn":1,"first_ad_turn":2,` +
+		`"turns_between_ads":3,"integration_method":"rest","consent":{"gpc":1},"suitability":{"age":"teen"}}`
+	var got, want offer.Request
+	require.True(t, read(body, &got))
+	require.NoError(t, httpapi.Unmarshal([]byte(body), &want))
+	require.Equal(t, want, got)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[offer.Request]()) {
+		if f.Tag.Get("json") != "-" {
+			require.False(t, reflect.ValueOf(got).FieldByIndex(f.Index).IsZero(), f.Name)
+		}
+	}
+	for _, empty := range []string{`{"messages":[],"contents":[],"seen":[]}`, `{"seen":null}`} {
+		got, want = offer.Request{}, offer.Request{}
+		require.True(t, read(empty, &got))
+		require.NoError(t, httpapi.Unmarshal([]byte(empty), &want))
+		require.Equal(t, want, got)
+	}
+}
 
 // FuzzAdRequest decodes and checks any body: it never panics, a refusal is one of the envelope's
 // codes, and an accepted request keeps every limit.

@@ -29,6 +29,9 @@ func (c *Choice) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
+// Scan reads what [ParseChoice] accepts.
+func (c *Choice) Scan(in *jsonscan.Reader) { *c = ParseChoice(in.Raw()) }
+
 // Strict reports whether a flag must be treated as set: it is a yes, or unclear.
 func (c Choice) Strict() bool { return c == Yes || c == Unclear }
 
@@ -70,31 +73,4 @@ func word(v string) Choice {
 		return No
 	}
 	return Unclear
-}
-
-// Scan reads the field consent of a plain body. It declines a body that needs the general decoder.
-func (s *Signals) Scan(in *jsonscan.Reader) {
-	if in.Peek() != '{' {
-		in.Decline()
-		return
-	}
-	o := in.Object()
-	for name, more := o.Next(); more; name, more = o.Next() {
-		switch name {
-		case "tcf":
-			s.TCF = in.Text()
-		case "gpp":
-			s.GPP = in.Text()
-		case "us_privacy":
-			s.USPrivacy = in.Text()
-		case "gpc":
-			s.GPC = ParseChoice(in.Raw())
-		case "coppa":
-			s.COPPA = ParseChoice(in.Raw())
-		case "gdpr":
-			s.GDPR = ParseChoice(in.Raw())
-		default:
-			in.Decline() // may be a known name in a different case
-		}
-	}
 }

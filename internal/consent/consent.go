@@ -15,6 +15,8 @@ import (
 	"strings"
 )
 
+//go:generate go run adnet/internal/jsonscan/gen Signals
+
 // Signals are the consent signals of a request, in any protocol. The JSON names are those of the
 // field consent of REST and MCP. The zero value has no signal.
 type Signals struct {
