@@ -38,7 +38,7 @@ type consumers struct {
 	Servers backends.Servers `embed:""`
 	Life    retain.Life      `embed:""`
 
-	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"The same list as on ingress: settlement verifies the tokens of billed events, and the projection signs campaigns."`
+	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" secret:"" help:"The same list as on ingress: settlement verifies the tokens of billed events, and the projection signs campaigns."`
 	Unsigned  string `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"record" enum:"record,bill" help:"Beacons without a token, as on ingress: record or bill. Settlement bills them only with the same setting."`
 }
 

@@ -28,7 +28,7 @@ const connectTimeout = 5 * time.Second
 
 // Config holds PostgreSQL's URL and the limit on a process's connections.
 type Config struct {
-	URL      string `name:"postgres-url" env:"ADNET_POSTGRES_URL" default:"" help:"PostgreSQL as postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=FILE; several host:port separated by commas are tried in their order."`
+	URL      string `name:"postgres-url" env:"ADNET_POSTGRES_URL" secret:"url" default:"" help:"PostgreSQL as postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=FILE; several host:port separated by commas are tried in their order."`
 	MaxConns int32  `name:"postgres-max-conns" env:"ADNET_POSTGRES_MAX_CONNS" default:"16" help:"Most connections that one process opens to PostgreSQL."`
 
 	Insecure link.Insecure `kong:"-"` // plain text off loopback

@@ -19,7 +19,7 @@ const EnvOwnerURL = "ADNET_POSTGRES_OWNER_URL"
 // OwnerConfig holds the URL of the migrating role. Only commands that change the schema have it: a
 // serving process must not hold the owner's password.
 type OwnerConfig struct {
-	OwnerURL string `name:"postgres-owner-url" env:"ADNET_POSTGRES_OWNER_URL" default:"" help:"PostgreSQL as the role that owns the tables, for migrate and other commands that change the schema (default: ADNET_POSTGRES_URL)."`
+	OwnerURL string `name:"postgres-owner-url" env:"ADNET_POSTGRES_OWNER_URL" secret:"url" default:"" help:"PostgreSQL as the role that owns the tables, for migrate and other commands that change the schema (default: ADNET_POSTGRES_URL)."`
 }
 
 // Or returns the owner's URL, or app's if no owner is set. Errors: one of the two URLs would send
