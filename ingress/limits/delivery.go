@@ -44,7 +44,7 @@ func (d *Delivery) Begin(ctx context.Context, g *Gate, id uuid.UUID, ask frequen
 }
 
 // Check implements [auction.Gate].
-func (g *Gate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (g *Gate) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	if reason := g.visit.Check(c); reason != "" {
 		return reason
 	}

@@ -335,7 +335,7 @@ func entryOf(c *campaign.Campaign, tokens []string) auction.Campaign {
 }
 
 // afford is the gate of budgets.
-func (m *month) afford(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (m *month) afford(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	if m.byID[c.ID].room < of.Price {
 		return auction.Budget
 	}
