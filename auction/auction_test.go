@@ -333,7 +333,7 @@ func (n *nothing) Undo(*auction.Campaign) { panic("nothing was granted") }
 type counting struct{ granted int }
 
 func (g *counting) Check(*auction.Campaign, auction.Valuation) auction.Reason { g.granted++; return "" }
-func (g *counting) Undo(*auction.Campaign)                                { g.granted-- }
+func (g *counting) Undo(*auction.Campaign)                                    { g.granted-- }
 
 // If nothing can be reserved an auction gives up after some candidates, and gates undo their
 // grants.
