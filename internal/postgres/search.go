@@ -61,13 +61,13 @@ func (s *Ledger) Movements(ctx context.Context, q ledger.Search) ([]ledger.Found
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f ledger.Found, err error) {
 		var reverses *uuid.UUID
-		err = row.Scan(&f.ID, &f.Kind, &f.Ref, &f.Subject, &f.At, &reverses, &f.Place.Seq)
+		err = row.Scan(&f.ID, &f.Kind, &f.Ref, &f.Subject, &f.At, &reverses, &f.Position.Seq)
 		if reverses != nil {
 			f.Reverses = *reverses
 		}
 		f.At = f.At.UTC()
-		if f.Place.Seq == 0 {
-			f.Place = ledger.Place{At: f.At, ID: f.ID}
+		if f.Position.Seq == 0 {
+			f.Position = ledger.Position{At: f.At, ID: f.ID}
 		}
 		return f, err
 	})
