@@ -15,7 +15,7 @@ import (
 // Without caps and pacing only the budgets' gate decides, and every method is safe to call.
 func TestNoDelivery(t *testing.T) {
 	var none *Delivery
-	var g Gate
+	var g DeliveryGate
 	refuse := auction.Budget
 	none.Begin(
 		t.Context(), &g, uuid.New(), frequency.Ask{Session: campaign.SessionKey{1}, Now: time.Now()},
@@ -31,5 +31,5 @@ func TestNoDelivery(t *testing.T) {
 	seconds, _ = g.RetryAfter(auction.Paced)
 	require.Equal(t, 60, seconds)
 	g.End(c)
-	require.Empty(t, new(Gate).Check(c, auction.Valuation{}), "the zero value lets everything pass")
+	require.Empty(t, new(DeliveryGate).Check(c, auction.Valuation{}), "the zero value lets everything pass")
 }
