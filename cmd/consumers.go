@@ -25,6 +25,7 @@ import (
 	"adnet/internal/operate"
 	"adnet/internal/owed"
 	"adnet/internal/redis"
+	"adnet/internal/report"
 	"adnet/internal/roster"
 	"adnet/internal/token"
 	"adnet/schemas/event"
@@ -191,9 +192,9 @@ func (r *consumersRole) archiving() error {
 	if err != nil {
 		return err
 	}
-	auctions, err := archive.NewAuctions(
-		r.cfg.Archive, archive.AuctionDeps{Records: held, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
-	)
+	auctions, err := archive.NewAuctions(r.cfg.Archive, archive.CopyDeps[report.Auction]{
+		Records: held, Insert: r.Analytics.InsertAuctions, Log: r.Log, Metrics: r.metrics,
+	})
 	if err != nil {
 		return err
 	}
@@ -202,9 +203,9 @@ func (r *consumersRole) archiving() error {
 	if err != nil {
 		return err
 	}
-	notices, err := archive.NewNotices(
-		r.cfg.Archive, archive.NoticeDeps{Records: sent, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
-	)
+	notices, err := archive.NewNotices(r.cfg.Archive, archive.CopyDeps[report.Notice]{
+		Records: sent, Insert: r.Analytics.InsertNotices, Log: r.Log, Metrics: r.metrics,
+	})
 	if err != nil {
 		return err
 	}
