@@ -91,13 +91,13 @@ func (s *Ledger) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 type batchTx struct {
 	store     *core
 	tx        pgx.Tx
-	claimed   map[stream.Range]bool // true once Write has stored its outcomes
-	anyEarly  bool                  // early events are stored, as AdvanceOffsets found it
-	anyActs   bool                  // cases about acts may apply, as AdvanceOffsets found it
-	horizon   day.Day               // as MarkFirst found it; it cannot move until the transaction ends
-	saved     bool                  // the savepoint of MarkFirst is set
-	invalid   map[uuid.UUID]bool    // ledger.Books.Invalid, as MarkFirst found it
-	converted map[uuid.UUID]bool    // ledger.Books.Converted, as MarkFirst found it
+	claimed   ledger.Claims
+	anyEarly  bool               // early events are stored, as AdvanceOffsets found it
+	anyActs   bool               // cases about acts may apply, as AdvanceOffsets found it
+	horizon   day.Day            // as MarkFirst found it; it cannot move until the transaction ends
+	saved     bool               // the savepoint of MarkFirst is set
+	invalid   map[uuid.UUID]bool // ledger.Books.Invalid, as MarkFirst found it
+	converted map[uuid.UUID]bool // ledger.Books.Converted, as MarkFirst found it
 }
 
 var _ ledger.Tx = (*batchTx)(nil)
@@ -106,13 +106,9 @@ var _ ledger.Tx = (*batchTx)(nil)
 // start anywhere, because retention may have removed the start of its log. A second claimer waits
 // here for the first, then fails with [ledger.ErrFenced]: it sees the moved offset, or finds the
 // row that it wanted to add.
-func (b *batchTx) AdvanceOffsets(ctx context.Context, ranges []stream.Range) error {
-	b.claimed = make(map[stream.Range]bool, len(ranges))
-	for _, r := range ranges {
-		if r.First < 0 || r.Next <= r.First {
-			return fmt.Errorf("claim %s: not a range", r)
-		}
-		b.claimed[r] = false
+func (b *batchTx) AdvanceOffsets(ctx context.Context, ranges []stream.Range) (err error) {
+	if b.claimed, err = ledger.Claim(ranges); err != nil {
+		return err
 	}
 	streams, numbers, firsts, nexts := splitRanges(ranges)
 	var stored map[stream.Partition]int64
@@ -187,10 +183,10 @@ func (b *batchTx) Write(ctx context.Context, e ledger.Effects) error {
 }
 
 func (b *batchTx) queueApplied(batch *pgx.Batch, e ledger.Effects) error {
-	n := len(e.Applied)
-	if n != len(b.claimed) {
-		return fmt.Errorf("%d ranges were claimed, %d applied", len(b.claimed), n)
+	if err := b.claimed.Apply(e.Applied); err != nil {
+		return err
 	}
+	n := len(e.Applied)
 	if n == 0 {
 		return nil
 	}
@@ -198,13 +194,6 @@ func (b *batchTx) queueApplied(batch *pgx.Batch, e ledger.Effects) error {
 	firsts, nexts, outcomes := make([]int64, n), make([]int64, n), make([][]byte, n)
 	for i := range e.Applied {
 		a := &e.Applied[i]
-		if done, claimed := b.claimed[a.Range]; !claimed || done {
-			return fmt.Errorf("applied range %s was not claimed, or is applied twice", a.Range)
-		}
-		b.claimed[a.Range] = true
-		if int64(len(a.Outcomes)) != a.Next-a.First {
-			return fmt.Errorf("applied range %s has %d outcomes", a.Range, len(a.Outcomes))
-		}
 		streams[i], numbers[i], firsts[i], nexts[i] = a.Stream, a.Number, a.First, a.Next
 		outcomes[i] = encodeOutcomes(nil, a.Outcomes)
 	}
