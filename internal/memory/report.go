@@ -122,23 +122,27 @@ func (t *tokens) first(token string) bool {
 	return true
 }
 
-// Insert counts rows once per token. Without rows it does nothing. Error: an empty token.
-func (r *Reports) Insert(_ context.Context, token string, rows []report.Row) error {
+// insertOnce adds rows unless seen has their token.
+func insertOnce[T any](mu sync.Locker, seen *tokens, token string, rows []T, add func(*T)) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	if token == "" {
 		return errNoToken
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.events.first(token) {
-		return nil
-	}
-	for i := range rows {
-		r.insert(&rows[i])
+	mu.Lock()
+	defer mu.Unlock()
+	if seen.first(token) {
+		for i := range rows {
+			add(&rows[i])
+		}
 	}
 	return nil
+}
+
+// Insert counts rows once per token. Without rows it does nothing. Error: an empty token.
+func (r *Reports) Insert(_ context.Context, token string, rows []report.Row) error {
+	return insertOnce(&r.mu, &r.events, token, rows, r.insert)
 }
 
 func (r *Reports) insert(row *report.Row) {
@@ -238,21 +242,10 @@ func countType(c *report.Counts, row *report.Row) {
 // InsertAuctions counts outcomes of auctions once per token, and stores the newest to explain them.
 // Error: an empty token.
 func (r *Reports) InsertAuctions(_ context.Context, token string, rows []report.Auction) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	if token == "" {
-		return errNoToken
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.outcomes.first(token) {
-		r.auctions += int64(len(rows))
-		for i := range rows {
-			r.explained.addAuction(&rows[i])
-		}
-	}
-	return nil
+	return insertOnce(&r.mu, &r.outcomes, token, rows, func(row *report.Auction) {
+		r.auctions++
+		r.explained.addAuction(row)
+	})
 }
 
 // Auctions returns the number of inserted auctions.
@@ -269,22 +262,11 @@ const maxNotices = 1_000_000
 // InsertNotices counts one notice of each kind about each bid. It stores nothing else of them, and
 // beyond a million nothing. Error: an empty token.
 func (r *Reports) InsertNotices(_ context.Context, token string, rows []report.Notice) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	if token == "" {
-		return errNoToken
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.noticed.first(token) {
-		for i := range rows {
-			if len(r.notices) < maxNotices {
-				r.notices[noticeKey{rows[i].AuctionID, rows[i].Kind, rows[i].Proof}] = struct{}{}
-			}
+	return insertOnce(&r.mu, &r.noticed, token, rows, func(row *report.Notice) {
+		if len(r.notices) < maxNotices {
+			r.notices[noticeKey{row.AuctionID, row.Kind, row.Proof}] = struct{}{}
 		}
-	}
-	return nil
+	})
 }
 
 // Notices returns the number of inserted notices.
