@@ -19,9 +19,9 @@ var mutants = []mutant{
 	},
 	{
 		name: "refusals-subtracted", nightly: true, protects: "no count of requests tells the few that were refused by subtraction",
-		file: "internal/memory/explain.go",
+		file: "internal/memory/analytics/explain.go",
 		old:  "!record.recorded || a.Sandbox || a.Refused() ||", new: "!record.recorded || a.Sandbox ||",
-		tests: []string{"./internal/memory", "./ingress/manage"},
+		tests: []string{"./internal/memory/analytics", "./ingress/manage"},
 		run:   "RefusalsAreInNoOtherCount|TestFewRefusalsCannotBeFound",
 	},
 	{

@@ -1,4 +1,4 @@
-package memory
+package analytics
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func (e *explained) requests(yield func(*report.Auction) bool) {
 }
 
 // Refusals counts refused requests by publisher and day, among the newest stored auctions.
-func (r *Reports) Refusals(_ context.Context, q report.RefusalQuery) ([]report.RefusalDay, error) {
+func (r *Store) Refusals(_ context.Context, q report.RefusalQuery) ([]report.RefusalDay, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	found := map[askedDay]*tally{}
@@ -76,7 +76,7 @@ func (r *Reports) Refusals(_ context.Context, q report.RefusalQuery) ([]report.R
 
 // Costs counts a publisher's requests lost to each sensitive subject up to a day, among the newest
 // stored auctions.
-func (r *Reports) Costs(
+func (r *Store) Costs(
 	_ context.Context, publisher uuid.UUID, until day.Day,
 ) (map[subject.ID]report.SubjectCost, error) {
 	r.mu.RLock()
@@ -102,7 +102,7 @@ func (r *Reports) Costs(
 
 // RefusedAt counts the refused requests of some placements by subject, among the newest stored
 // auctions.
-func (r *Reports) RefusedAt(_ context.Context, p report.Places) ([]report.RefusedPlaces, error) {
+func (r *Store) RefusedAt(_ context.Context, p report.Places) ([]report.RefusedPlaces, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	counts := map[report.Refused]int64{}
@@ -119,7 +119,7 @@ func (r *Reports) RefusedAt(_ context.Context, p report.Places) ([]report.Refuse
 
 // NeverRates returns the rates of the publishers that had a request refused as unsuitable from
 // lately to until, beside their usual ones, among the newest stored auctions.
-func (r *Reports) NeverRates(_ context.Context, since, lately, until time.Time) ([]report.NeverRate, error) {
+func (r *Store) NeverRates(_ context.Context, since, lately, until time.Time) ([]report.NeverRate, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	rates := map[uuid.UUID]*report.NeverRate{}

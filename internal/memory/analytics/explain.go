@@ -1,4 +1,4 @@
-package memory
+package analytics
 
 import (
 	"context"
@@ -103,7 +103,7 @@ func (e *explained) addEvent(row *report.Row) {
 }
 
 // Auction returns the record of one of the last 10,000 auctions. Errors: errs.NotFound.
-func (r *Reports) Auction(_ context.Context, id uuid.UUID, _ time.Time) (report.Auction, error) {
+func (r *Store) Auction(_ context.Context, id uuid.UUID, _ time.Time) (report.Auction, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if found, ok := r.explained.byID[id]; ok && found.recorded {
@@ -116,7 +116,7 @@ func (r *Reports) Auction(_ context.Context, id uuid.UUID, _ time.Time) (report.
 
 // AuctionEvents returns the first 200 decided events of an auction that campaign won, in order of
 // receipt.
-func (r *Reports) AuctionEvents(_ context.Context, id, campaign uuid.UUID, _ time.Time) ([]report.Row, error) {
+func (r *Store) AuctionEvents(_ context.Context, id, campaign uuid.UUID, _ time.Time) ([]report.Row, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	events := []report.Row{}
@@ -141,7 +141,7 @@ var askedBy = map[report.Breakdown]func(*report.Auction) string{
 
 // Demand counts the auctions of one or all publishers among the last 10,000, without refused
 // requests. Error: errs.InvalidRequest for a breakdown outside the closed list.
-func (r *Reports) Demand(_ context.Context, q report.DemandQuery) (report.Demand, error) {
+func (r *Store) Demand(_ context.Context, q report.DemandQuery) (report.Demand, error) {
 	if err := q.Check(); err != nil {
 		return report.Demand{}, err
 	}
@@ -185,7 +185,7 @@ func countAsked(groups map[string]*report.DemandGroup, key string, filled bool) 
 
 // Delivery counts a campaign's outcomes in the auctions from the minute of since to until, at most
 // the last 70 minutes with auctions.
-func (r *Reports) Delivery(_ context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error) {
+func (r *Store) Delivery(_ context.Context, campaign uuid.UUID, since, until time.Time) (report.Delivery, error) {
 	d := report.Delivery{Outcomes: make(map[string]int64)}
 	r.mu.RLock()
 	defer r.mu.RUnlock()

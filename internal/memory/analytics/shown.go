@@ -1,4 +1,4 @@
-package memory
+package analytics
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type servedBy struct {
 // ShownAds counts, by publisher and integration method of servers, the ads among the newest stored
 // auctions that were sold in the whole hours from since to until (excluded), and the counted
 // impressions from since's day on.
-func (r *Reports) ShownAds(_ context.Context, since, until time.Time) ([]traffic.ShownAds, error) {
+func (r *Store) ShownAds(_ context.Context, since, until time.Time) ([]traffic.ShownAds, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	sold := map[servedBy]int64{}

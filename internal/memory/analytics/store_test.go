@@ -1,4 +1,4 @@
-package memory
+package analytics
 
 import (
 	"fmt"
@@ -16,14 +16,14 @@ import (
 
 func TestReports(t *testing.T) {
 	storetest.RunReports(t, func(*testing.T) storetest.Reports {
-		r := NewReports()
+		r := New()
 		return storetest.Reports{Writer: r, Audit: r, Reader: r, Rollup: r, Explain: r, Forecast: r, Refusals: r, Counted: r}
 	})
 }
 
 // The size of the store follows dimensions and the window of tokens, never the number of events.
 func TestReportsAreBounded(t *testing.T) {
-	r := NewReports()
+	r := New()
 	row := report.Row{
 		Type: ledger.Impression, Verdict: ledger.OK, ReceivedAt: time.Unix(1e9, 0), CampaignID: uuid.UUID{1},
 	}

@@ -1,4 +1,4 @@
-package memory
+package analytics
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // Requests counts requests of some placements by winner, among the newest stored auctions.
-func (r *Reports) Requests(_ context.Context, p report.Places) ([]report.Won, error) {
+func (r *Store) Requests(_ context.Context, p report.Places) ([]report.Won, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	owners := make(map[uuid.UUID]uuid.UUID)

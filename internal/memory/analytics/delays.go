@@ -1,4 +1,4 @@
-package memory
+package analytics
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type delayKey struct {
 
 // delay counts a charged conversion by the time since its auction, which the id of the auction has.
 // The caller holds r.mu.
-func (r *Reports) delay(row *report.Row) {
+func (r *Store) delay(row *report.Row) {
 	if row.AuctionID.Version() != 7 {
 		return
 	}
@@ -31,7 +31,7 @@ func (r *Reports) delay(row *report.Row) {
 }
 
 // Delays counts the charged conversions of auctions by advertiser and time since the auction.
-func (r *Reports) Delays(_ context.Context, q report.DelayQuery) ([]report.Delay, error) {
+func (r *Store) Delays(_ context.Context, q report.DelayQuery) ([]report.Delay, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	sums := map[report.Delay]int64{}

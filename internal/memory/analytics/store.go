@@ -1,4 +1,6 @@
-package memory
+// Package analytics is the analytics store of the in-memory mode: it stores sums per day and
+// dimensions in the process, where ClickHouse stores rows.
+package analytics
 
 import (
 	"cmp"
@@ -24,10 +26,10 @@ import (
 // analytics store.
 const tokenWindow = 100_000
 
-// Reports is the analytics store of the in-memory mode. It stores sums per day and dimensions, not
+// Store is the analytics store of the in-memory mode. It stores sums per day and dimensions, not
 // events. Of events it stores only which were charged, to detect a second charge, and the first
 // ones of the newest auctions, to explain them. It is safe for concurrent use.
-type Reports struct {
+type Store struct {
 	mu        sync.RWMutex
 	days      map[day.Day]map[dimensions]*report.Counts
 	sums      map[day.Day]map[ids]*report.Counts // of days
@@ -77,9 +79,9 @@ type dimensions struct {
 	hour                               uint8 // of the day
 }
 
-// NewReports returns an empty store.
-func NewReports() *Reports {
-	return &Reports{
+// New returns an empty store.
+func New() *Store {
+	return &Store{
 		days:      make(map[day.Day]map[dimensions]*report.Counts),
 		sums:      make(map[day.Day]map[ids]*report.Counts),
 		converted: make(map[convertedKey]*report.Converted),
@@ -141,11 +143,11 @@ func insertOnce[T any](mu sync.Locker, seen *tokens, token string, rows []T, add
 }
 
 // Insert counts rows once per token. Without rows it does nothing. Error: an empty token.
-func (r *Reports) Insert(_ context.Context, token string, rows []report.Row) error {
+func (r *Store) Insert(_ context.Context, token string, rows []report.Row) error {
 	return insertOnce(&r.mu, &r.events, token, rows, r.insert)
 }
 
-func (r *Reports) insert(row *report.Row) {
+func (r *Store) insert(row *report.Row) {
 	if of := (highestKey{row.CampaignID, row.BillingModel}); row.Charge > r.highest[of] {
 		r.highest[of] = row.Charge
 	}
@@ -241,7 +243,7 @@ func countType(c *report.Counts, row *report.Row) {
 
 // InsertAuctions counts outcomes of auctions once per token, and stores the newest to explain them.
 // Error: an empty token.
-func (r *Reports) InsertAuctions(_ context.Context, token string, rows []report.Auction) error {
+func (r *Store) InsertAuctions(_ context.Context, token string, rows []report.Auction) error {
 	return insertOnce(&r.mu, &r.outcomes, token, rows, func(row *report.Auction) {
 		r.auctions++
 		r.explained.addAuction(row)
@@ -249,7 +251,7 @@ func (r *Reports) InsertAuctions(_ context.Context, token string, rows []report.
 }
 
 // Auctions returns the number of inserted auctions.
-func (r *Reports) Auctions(context.Context) (int64, error) {
+func (r *Store) Auctions(context.Context) (int64, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.auctions, nil
@@ -261,7 +263,7 @@ const maxNotices = 1_000_000
 
 // InsertNotices counts one notice of each kind about each bid. It stores nothing else of them, and
 // beyond a million nothing. Error: an empty token.
-func (r *Reports) InsertNotices(_ context.Context, token string, rows []report.Notice) error {
+func (r *Store) InsertNotices(_ context.Context, token string, rows []report.Notice) error {
 	return insertOnce(&r.mu, &r.noticed, token, rows, func(row *report.Notice) {
 		if len(r.notices) < maxNotices {
 			r.notices[noticeKey{row.AuctionID, row.Kind, row.Proof}] = struct{}{}
@@ -270,21 +272,21 @@ func (r *Reports) InsertNotices(_ context.Context, token string, rows []report.N
 }
 
 // Notices returns the number of inserted notices.
-func (r *Reports) Notices(context.Context) (int64, error) {
+func (r *Store) Notices(context.Context) (int64, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return int64(len(r.notices)), nil
 }
 
 // Billable values the unique charged events by their prices.
-func (r *Reports) Billable(context.Context) (ledger.Billable, error) {
+func (r *Store) Billable(context.Context) (ledger.Billable, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.billable, nil
 }
 
 // HighestCharges lists the most that one event of each campaign and billing model was charged.
-func (r *Reports) HighestCharges(context.Context) ([]ledger.HighestCharge, error) {
+func (r *Store) HighestCharges(context.Context) ([]ledger.HighestCharge, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	charges := make([]ledger.HighestCharge, 0, len(r.highest))
@@ -300,7 +302,7 @@ func (r *Reports) HighestCharges(context.Context) ([]ledger.HighestCharge, error
 }
 
 // Totals sums all inserted rows, for the comparison with the ledger.
-func (r *Reports) Totals(context.Context) (ledger.Totals, error) {
+func (r *Store) Totals(context.Context) (ledger.Totals, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	totals := r.totals
@@ -313,7 +315,7 @@ func (r *Reports) Totals(context.Context) (ledger.Totals, error) {
 
 // Aggregate returns the number of rows in a roll-up of the day. The sums are always current here,
 // so there is nothing to compute. Error: errs.InvalidRequest for a day outside 1970 to 2105.
-func (r *Reports) Aggregate(_ context.Context, date day.Day) (int, error) {
+func (r *Store) Aggregate(_ context.Context, date day.Day) (int, error) {
 	if date < 0 || date.Time().Year() > 2105 {
 		return 0, errs.New(errs.InvalidRequest, "the day must lie between 1970 and 2105")
 	}
@@ -339,7 +341,7 @@ var idOf = map[report.Breakdown]func(*ids) uuid.UUID{
 }
 
 // Stats answers q. Error: errs.InvalidRequest for a breakdown outside the closed list.
-func (r *Reports) Stats(_ context.Context, q report.Query) (report.Result, error) {
+func (r *Store) Stats(_ context.Context, q report.Query) (report.Result, error) {
 	if err := q.Check(); err != nil {
 		return report.Result{}, err
 	}
@@ -449,7 +451,7 @@ type trafficKey struct {
 	reason string
 }
 
-func (r *Reports) addTraffic(date day.Day, row *report.Row, reason string) {
+func (r *Store) addTraffic(date day.Day, row *report.Row, reason string) {
 	if r.traffic[date] == nil {
 		r.traffic[date] = make(map[trafficKey]*report.Traffic)
 	}
@@ -474,7 +476,7 @@ func addTraffic(t *report.Traffic, kind ledger.EventType, n int64) {
 }
 
 // trafficOf sums the reasons of a selection. The mutex is held.
-func (r *Reports) trafficOf(of *selection) []report.Traffic {
+func (r *Store) trafficOf(of *selection) []report.Traffic {
 	sums := make(map[string]report.Traffic)
 	for date, rows := range r.traffic {
 		if date < of.Since || date > of.Until {

@@ -1,4 +1,4 @@
-package memory
+package analytics
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 )
 
 // CampaignCounts sums the counted events of each campaign from a day on.
-func (r *Reports) CampaignCounts(_ context.Context, since day.Day) ([]traffic.AdCount, error) {
+func (r *Store) CampaignCounts(_ context.Context, since day.Day) ([]traffic.AdCount, error) {
 	return r.adCounts(since, func(*ids) (uuid.UUID, bool) { return uuid.Nil, true }), nil
 }
 
 // PublisherCounts sums the counted events of each campaign at each of the publishers from a day on.
-func (r *Reports) PublisherCounts(
+func (r *Store) PublisherCounts(
 	_ context.Context, since day.Day, developers []uuid.UUID,
 ) ([]traffic.AdCount, error) {
 	return r.adCounts(since, func(d *ids) (uuid.UUID, bool) {
@@ -25,7 +25,7 @@ func (r *Reports) PublisherCounts(
 	}), nil
 }
 
-func (r *Reports) adCounts(since day.Day, of func(*ids) (uuid.UUID, bool)) []traffic.AdCount {
+func (r *Store) adCounts(since day.Day, of func(*ids) (uuid.UUID, bool)) []traffic.AdCount {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	type place struct{ campaign, developer uuid.UUID }

@@ -1,4 +1,4 @@
-package memory
+package analytics
 
 import (
 	"context"
@@ -19,7 +19,7 @@ type convertedKey struct {
 }
 
 // convert counts one conversion by its type; the caller holds r.mu.
-func (r *Reports) convert(date day.Day, row *report.Row) {
+func (r *Store) convert(date day.Day, row *report.Row) {
 	key := convertedKey{date, row.AdvertiserID, row.CampaignID, row.ConversionType}
 	c := r.converted[key]
 	if c == nil {
@@ -37,7 +37,7 @@ func (r *Reports) convert(date day.Day, row *report.Row) {
 }
 
 // Converted counts the conversions of q by campaign and type; see [report.SortConverted].
-func (r *Reports) Converted(_ context.Context, q report.Query) (report.Conversions, error) {
+func (r *Store) Converted(_ context.Context, q report.Query) (report.Conversions, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	type of struct {
