@@ -13,6 +13,9 @@ import (
 	"adnet/internal/ledger"
 )
 
+// AdReports stores readers' reports of ads.
+type AdReports struct{ *core }
+
 const (
 	insertAdReport = `
 INSERT INTO ad_report (auction_id, auction_day, campaign_id, advertiser_id, developer_id, network, headline, reason,
@@ -80,8 +83,16 @@ func (s *AdReports) AddReport(ctx context.Context, r adreport.Report) (added boo
 	return added && err == nil, err
 }
 
+// countReports counts what [AdReports.forgetReports] would remove.
+func countReports(ctx context.Context, tx pgx.Tx, cut ledger.Cutoffs, r *ledger.Removed) error {
+	if err := tx.QueryRow(ctx, countReportEmails, cut.Emails).Scan(&r.Emails); err != nil {
+		return err
+	}
+	return tx.QueryRow(ctx, countOldAdReports, cut.Reports).Scan(&r.Reports)
+}
+
 // forgetReports removes old ad reports; it is a part of [Retention.Retain].
-func (s *core) forgetReports(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) error {
+func (s *AdReports) forgetReports(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) error {
 	return s.inTx(ctx, "forget reports of ads", func(tx pgx.Tx) error {
 		gone, err := tx.Exec(ctx, dropAdReports, cut.Reports)
 		if err != nil {
@@ -119,7 +130,7 @@ func (s *AdReports) Reporters(
 }
 
 // sumReports reads campaigns with their counts and the reports written since a time.
-func (s *core) sumReports(ctx context.Context, since time.Time, sql string, args ...any) ([]adreport.Reported, error) {
+func (s *AdReports) sumReports(ctx context.Context, since time.Time, sql string, args ...any) ([]adreport.Reported, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, failure("count reports", err)
@@ -140,7 +151,7 @@ func (s *core) sumReports(ctx context.Context, since time.Time, sql string, args
 	return list, nil
 }
 
-func (s *core) readReports(ctx context.Context, r *adreport.Reported, since time.Time) error {
+func (s *AdReports) readReports(ctx context.Context, r *adreport.Reported, since time.Time) error {
 	r.Reasons = make(map[string]int)
 	rows, err := s.pool.Query(ctx, adReportReasons, r.CampaignID, since)
 	if err != nil {
@@ -186,7 +197,7 @@ func (s *AdReports) ReportsOf(ctx context.Context, campaigns []uuid.UUID) ([]adr
 }
 
 // markCounted marks the reports whose impressions have been settled since.
-func (s *core) markCounted(ctx context.Context) error {
+func (s *AdReports) markCounted(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, countAdReports, nil)
 	return failure("count reports", err)
 }

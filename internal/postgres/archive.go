@@ -14,6 +14,9 @@ import (
 	"adnet/internal/stream"
 )
 
+// Archive stores the archive's progress and its plans.
+type Archive struct{ *core }
+
 const (
 	archivedSQL = `
 SELECT a.stream, a.partition, a.archived_next FROM archive_progress a
@@ -126,7 +129,7 @@ func (s *Archive) NextPlan(ctx context.Context, held []stream.Range, maxRows int
 
 // progress returns the next offset of each partition, ordered, and the pending plan that includes
 // one of them. Partitions without applied ranges are left out.
-func (s *core) progress(ctx context.Context, held []stream.Range) (from []stream.Range, pending uuid.UUID, err error) {
+func (s *Archive) progress(ctx context.Context, held []stream.Range) (from []stream.Range, pending uuid.UUID, err error) {
 	upto := make(map[stream.Partition]int64, len(held))
 	partitions := make([]stream.Partition, len(held))
 	for i, r := range held {
@@ -153,7 +156,7 @@ func (s *core) progress(ctx context.Context, held []stream.Range) (from []stream
 }
 
 // pending reads a plan with its outcomes. They never change, so every read of a plan is equal.
-func (s *core) pending(ctx context.Context, plan uuid.UUID) (ledger.Planned, error) {
+func (s *Archive) pending(ctx context.Context, plan uuid.UUID) (ledger.Planned, error) {
 	rows, err := s.pool.Query(ctx, pendingSQL, plan)
 	if err != nil {
 		return nil, err
@@ -178,7 +181,7 @@ func (s *core) pending(ctx context.Context, plan uuid.UUID) (ledger.Planned, err
 
 // applied returns settlement's verdicts within some ranges, without a gap from the first offset of
 // each. maxRows bounds their total, but at least one applied range is returned; 0 means no bound.
-func (s *core) applied(ctx context.Context, within []stream.Range, maxRows int) (ledger.Planned, error) {
+func (s *Archive) applied(ctx context.Context, within []stream.Range, maxRows int) (ledger.Planned, error) {
 	streams, numbers, firsts, nexts := splitRanges(within)
 	var limit *int64 // no limit
 	if maxRows > 0 {
@@ -226,7 +229,7 @@ func (s *core) applied(ctx context.Context, within []stream.Range, maxRows int) 
 var errOutrun = errors.New("another owner was quicker")
 
 // storePlan stores all of a plan or nothing.
-func (s *core) storePlan(ctx context.Context, plan stream.Plan) (bool, error) {
+func (s *Archive) storePlan(ctx context.Context, plan stream.Plan) (bool, error) {
 	streams, numbers, firsts, nexts := splitRanges(plan)
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, storePlanSQL, streams, numbers, firsts, nexts, uuid.New())

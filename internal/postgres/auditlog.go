@@ -15,6 +15,12 @@ import (
 	"adnet/internal/once"
 )
 
+// Requests stores requests with an idempotency key.
+type Requests struct{ *core }
+
+// Audit stores the audit log, and decisions with their appeals.
+type Audit struct{ *core }
+
 const (
 	insertAudit = `
 INSERT INTO audit_log (actor_id, actor_role, actor_name, via, network, action, request_id, target_kind, target_id,
@@ -139,14 +145,6 @@ func scanAudit(row pgx.CollectableRow) (e auditlog.Entry, err error) {
 	return e, json.Unmarshal(changes, &e.Changes)
 }
 
-// nullID returns nil (NULL) for the nil UUID.
-func nullID(id uuid.UUID) *uuid.UUID {
-	if id == uuid.Nil {
-		return nil
-	}
-	return &id
-}
-
 var _ once.Store = (*Requests)(nil)
 
 const (
@@ -246,7 +244,7 @@ func (s *Requests) ReleaseKey(ctx context.Context, a once.Attempt) error {
 }
 
 // dropKeys removes keys that were begun before a time.
-func (s *core) dropKeys(ctx context.Context, before time.Time) (int64, error) {
+func (s *Requests) dropKeys(ctx context.Context, before time.Time) (int64, error) {
 	tag, err := s.pool.Exec(ctx, `DELETE FROM idempotency_key WHERE created_at < $1`, before)
 	return tag.RowsAffected(), failure("drop idempotency keys", err)
 }

@@ -71,7 +71,7 @@ func (s *Accounts) PutPublishing(ctx context.Context, user uuid.UUID, p account.
 
 // publisherSetting reads a column of an account into a pointer. Errors: errs.NotFound for an
 // unknown account.
-func (s *core) publisherSetting(ctx context.Context, c publisherColumn, user uuid.UUID, into any) error {
+func (s *Accounts) publisherSetting(ctx context.Context, c publisherColumn, user uuid.UUID, into any) error {
 	if _, err := readUser(ctx, s.pool, selectUser, user); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ type settingChange struct {
 	audited       func() (auditlog.Entry, error)
 }
 
-func (s *core) putPublisherSetting(
+func (s *Accounts) putPublisherSetting(
 	ctx context.Context, c publisherColumn, user uuid.UUID, change settingChange,
 ) error {
 	text, err := json.Marshal(change.after)

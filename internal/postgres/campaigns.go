@@ -17,6 +17,9 @@ import (
 	"adnet/internal/errs"
 )
 
+// Campaigns stores campaigns, their goals and standings, and the rooms that the projection reads.
+type Campaigns struct{ *core }
+
 const (
 	// sponsorOfUser joins account u to the account named in u's ads: for a seat its owner, by the
 	// rule of account.User.SeatSponsor.
@@ -223,7 +226,7 @@ func (s *Campaigns) Campaign(ctx context.Context, id uuid.UUID) (campaign.Campai
 func (s *Campaigns) Campaigns(ctx context.Context, f campaign.Filter) ([]campaign.Campaign, int, error) {
 	limit, offset := f.Page()
 	if f.Waiting {
-		if err := s.markCounted(ctx); err != nil {
+		if err := (&AdReports{core: s.core}).markCounted(ctx); err != nil {
 			return nil, 0, err
 		}
 	}

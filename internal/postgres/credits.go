@@ -355,7 +355,7 @@ func keepDays(ctx context.Context, tx pgx.Tx, days []ledger.CreditDay) error {
 			lotIDs, lotDates = append(lotIDs, d.DeveloperID), append(lotDates, int32(d.Day))
 			values, long, amounts, left = append(values, int64(l.Value)), append(long, l.Long),
 				append(amounts, l.Amount), append(left, l.Left)
-			untils = append(untils, timeOrNull(l.Until))
+			untils = append(untils, nullTime(l.Until))
 		}
 		ids, dates = append(ids, d.DeveloperID), append(dates, int32(d.Day))
 		gone, released, moves = append(gone, d.Gone), append(released, n), append(moves, d.Moves)
@@ -372,13 +372,6 @@ func keepDays(ctx context.Context, tx pgx.Tx, days []ledger.CreditDay) error {
 	return nil
 }
 
-func timeOrNull(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}
-
 // debtor is a payer whose debt differs from the amount already spread.
 type debtor struct {
 	advertiser uuid.UUID
@@ -388,7 +381,7 @@ type debtor struct {
 
 // spreadDebts marks the charges that payers owe as unbacked, and those that they no longer owe as
 // backed.
-func (s *core) spreadDebts(ctx context.Context) error {
+func (s *Ledger) spreadDebts(ctx context.Context) error {
 	rows, err := s.pool.Query(ctx, debtorsSQL)
 	if err != nil {
 		return failure("find debts", err)

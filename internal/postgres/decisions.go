@@ -88,7 +88,7 @@ func (s *Audit) Decisions(ctx context.Context, q decision.Query) ([]decision.Sta
 	return list, total, failure("list appeals", s.addAppeals(ctx, list))
 }
 
-func (s *core) addAppeals(ctx context.Context, list []decision.Statement) error {
+func (s *Audit) addAppeals(ctx context.Context, list []decision.Statement) error {
 	at, ids := make(map[uuid.UUID]int, len(list)), make([]uuid.UUID, len(list))
 	for i := range list {
 		at[list[i].ID], ids[i], list[i].Appeals = i, list[i].ID, []decision.Appeal{}

@@ -16,6 +16,9 @@ import (
 	"adnet/internal/ledger"
 )
 
+// Payments stores deposits, the providers' notices, and parked payments.
+type Payments struct{ *core }
+
 const (
 	// From app_user, so that an unknown advertiser inserts nothing instead of failing on the
 	// reference.
@@ -334,20 +337,13 @@ func writeNotice(ctx context.Context, tx pgx.Tx, n ledger.Notice, e ledger.Notic
 		return err
 	}
 	b := &e.Book
-	_, err = tx.Exec(ctx, updatePaymentSQL, string(n.Provider), n.PaymentID, idOrNull(b.DepositID),
+	_, err = tx.Exec(ctx, updatePaymentSQL, string(n.Provider), n.PaymentID, nullID(b.DepositID),
 		int64(b.Paid), int64(b.Refunded), int64(b.Reversed), int64(b.DisputeSum), int64(b.Disputed),
-		idOrNull(b.HoldID), idOrNull(b.RefundID), int64(b.RefundPeak))
+		nullID(b.HoldID), nullID(b.RefundID), int64(b.RefundPeak))
 	if err != nil {
 		return fmt.Errorf("update payment: %w", err)
 	}
 	return nil
-}
-
-func idOrNull(id uuid.UUID) *uuid.UUID {
-	if id == uuid.Nil {
-		return nil
-	}
-	return &id
 }
 
 // depositOf fills in the deposit of a book that has one.
@@ -415,4 +411,13 @@ func (s *Ledger) Earnings(
 		return err
 	})
 	return e, failure("read earnings", err)
+}
+
+// MarkPayment implements payment.Store.
+func (s *Payments) MarkPayment(ctx context.Context, p ledger.Provider, id string, hashes [][16]byte) error {
+	batch := &pgx.Batch{}
+	for i := range hashes {
+		batch.Queue(markPayment, string(p), id, hashes[i][:])
+	}
+	return failure("mark payment", s.pool.SendBatch(ctx, batch).Close())
 }

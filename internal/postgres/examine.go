@@ -34,7 +34,7 @@ FROM unnest(ARRAY['ledger_transaction', 'ledger_entry', 'applied_batch']::regcla
 // nothing.
 func Examine(ctx context.Context, cfg Config) link.Report {
 	report := link.Report{Server: "PostgreSQL", Setting: EnvURL}
-	examined(ctx, cfg, &report, (*core).examineServing)
+	examined(ctx, cfg, &report, (*Stores).examineServing)
 	return report
 }
 
@@ -42,7 +42,7 @@ func Examine(ctx context.Context, cfg Config) link.Report {
 func ExamineOwner(ctx context.Context, owner OwnerConfig, app Config) link.Report {
 	report := link.Report{Server: "PostgreSQL, owner", Setting: EnvOwnerURL}
 	app.URL = owner.OwnerURL
-	examined(ctx, app, &report, (*core).examineOwning)
+	examined(ctx, app, &report, (*Stores).examineOwning)
 	return report
 }
 
@@ -55,7 +55,7 @@ type examination struct {
 
 func examined(
 	ctx context.Context, cfg Config, report *link.Report,
-	more func(*core, context.Context, *link.Report, examination) error,
+	more func(*Stores, context.Context, *link.Report, examination) error,
 ) {
 	var watch link.Watch
 	config, err := pgx.ParseConfig(cfg.URL)
@@ -74,9 +74,9 @@ func examined(
 	}
 }
 
-func (s *core) examine(
+func (s *Stores) examine(
 	ctx context.Context, report *link.Report, watch *link.Watch,
-	more func(*core, context.Context, *link.Report, examination) error,
+	more func(*Stores, context.Context, *link.Report, examination) error,
 ) error {
 	err := report.Measure(func() (now time.Time, err error) {
 		return now, s.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
@@ -107,7 +107,7 @@ func (s *core) examine(
 }
 
 // examineServing checks which rights the serving role has, and that it has no others.
-func (s *core) examineServing(ctx context.Context, report *link.Report, e examination) error {
+func (s *Stores) examineServing(ctx context.Context, report *link.Report, e examination) error {
 	if !e.migrated {
 		report.Mend("the schema is missing", "run `adnet migrate`")
 		return nil
@@ -148,7 +148,7 @@ func (s *core) examineServing(ctx context.Context, report *link.Report, e examin
 }
 
 // missingMigrations lists the files of this build that were not applied.
-func (s *core) missingMigrations(ctx context.Context) ([]string, error) {
+func (s *Stores) missingMigrations(ctx context.Context) ([]string, error) {
 	rows, err := s.pool.Query(ctx, selectMigrations)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (s *core) missingMigrations(ctx context.Context) ([]string, error) {
 }
 
 // examineOwning checks that the migrating role has the rights it needs.
-func (s *core) examineOwning(_ context.Context, report *link.Report, e examination) error {
+func (s *Stores) examineOwning(_ context.Context, report *link.Report, e examination) error {
 	report.Right(
 		"create tables", e.creates, "GRANT CREATE ON SCHEMA public to this role, or name the owner of the database",
 	)

@@ -13,8 +13,10 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/family"
-	"adnet/internal/ledger"
 )
+
+// Families stores families of related accounts.
+type Families struct{ *core }
 
 const (
 	// lockFamilies puts registrations, and first campaigns of accounts, in one order: two accounts of
@@ -234,14 +236,6 @@ func (s *Families) FamilyFacts(ctx context.Context) (f family.Facts, err error) 
 	return f, failure("read the facts of families", err)
 }
 
-func collect[T any](ctx context.Context, q querier, sql string, scan pgx.RowToFunc[T], args ...any) ([]T, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, scan)
-}
-
 func scanAccount(row pgx.CollectableRow) (a family.Account, err error) {
 	var parent, beside *uuid.UUID
 	err = row.Scan(&a.ID, &parent, &beside, &a.Created, &a.Mailbox, &a.Charged)
@@ -273,7 +267,7 @@ func (s *Families) FamiliesOf(ctx context.Context, accounts []uuid.UUID) (map[uu
 	return s.families(ctx, selectFamilies+` WHERE account_id = ANY($1)`, accounts)
 }
 
-func (s *core) families(ctx context.Context, sql string, args ...any) (map[uuid.UUID]family.Member, error) {
+func (s *Families) families(ctx context.Context, sql string, args ...any) (map[uuid.UUID]family.Member, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, failure("read families", err)
@@ -338,13 +332,4 @@ func (s *Families) RuleFamily(ctx context.Context, d family.Decision) error {
 		}
 		return record(ctx, tx, auditlog.OfFamily(before, d))
 	})
-}
-
-// MarkPayment implements payment.Store.
-func (s *Payments) MarkPayment(ctx context.Context, p ledger.Provider, id string, hashes [][16]byte) error {
-	batch := &pgx.Batch{}
-	for i := range hashes {
-		batch.Queue(markPayment, string(p), id, hashes[i][:])
-	}
-	return failure("mark payment", s.pool.SendBatch(ctx, batch).Close())
 }

@@ -37,7 +37,7 @@ const holdLease = 30 * time.Second
 // Hold stops the archive: nothing is planned while it lasts, so the analytics store has exactly the
 // events below the archived offsets. Settlement continues.
 type Hold struct {
-	store  *core
+	store  *Archive
 	holder uuid.UUID
 	stop   context.CancelFunc
 	ended  chan struct{}
@@ -49,7 +49,7 @@ type Hold struct {
 // Errors: errs.Conflict while another process has the hold; errs.Unavailable when a plan is still
 // pending after patience.
 func (s *Archive) HoldArchive(ctx context.Context, patience time.Duration) (*Hold, error) {
-	h := &Hold{store: s.core, holder: uuid.New(), ended: make(chan struct{})}
+	h := &Hold{store: s, holder: uuid.New(), ended: make(chan struct{})}
 	if err := h.renew(ctx); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (h *Hold) Release(ctx context.Context) error {
 }
 
 // progressOf reads the archive's offsets; a pending plan is an error, since the hold forbids it.
-func (s *core) progressOf(ctx context.Context, q querier) (map[stream.Partition]int64, error) {
+func (s *Archive) progressOf(ctx context.Context, q querier) (map[stream.Partition]int64, error) {
 	rows, err := q.Query(ctx, selectProgress)
 	if err != nil {
 		return nil, failure("read archive progress", err)

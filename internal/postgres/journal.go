@@ -9,6 +9,9 @@ import (
 	"adnet/internal/reserve"
 )
 
+// Journal stores the nodes' journals of spending.
+type Journal struct{ *core }
+
 const (
 	keepPage = `
 WITH writer AS (

@@ -259,11 +259,3 @@ func scanKey(row pgx.CollectableRow) (k foundKey, err error) {
 	}
 	return k, err
 }
-
-// nullTime returns nil (NULL) for the zero time.
-func nullTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
-}

@@ -14,6 +14,12 @@ import (
 	"adnet/internal/stream"
 )
 
+// Ledger stores the books: settlement, balances, Credits, statements and their verification.
+type Ledger struct {
+	*core
+	days dayCache // partitions of billed_event known to exist
+}
+
 const (
 	insertTransactionsSQL = `
 INSERT INTO ledger_transaction (id, kind, ref, subject, at, reverses)

@@ -108,7 +108,7 @@ func (s *Ledger) Statement(ctx context.Context, q ledger.StatementQuery) (ledger
 
 // accountStatement closes the months that must be closed, then reads: the entries between two fixed
 // numbers never change.
-func (s *core) accountStatement(
+func (s *Ledger) accountStatement(
 	ctx context.Context, q ledger.StatementQuery, side ledger.Side,
 ) (ledger.AccountStatement, error) {
 	from, to := int64(0), int64(math.MaxInt64)

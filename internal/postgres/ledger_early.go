@@ -200,7 +200,7 @@ func (s *Archive) EarlyVerdicts(ctx context.Context, p stream.Partition) (map[in
 }
 
 // pruneEarly removes the places of early events whose outcomes are pruned.
-func (s *core) pruneEarly(ctx context.Context) error {
+func (s *Ledger) pruneEarly(ctx context.Context) error {
 	for {
 		tag, err := s.pool.Exec(ctx, pruneEarlySQL, ledger.EarlyStream)
 		if err != nil || tag.RowsAffected() == 0 {

@@ -289,7 +289,7 @@ func compareKeys(a, b ledger.Key) int {
 // addDay creates the partition of a day, in a connection and a transaction of its own. So the
 // batch's transaction never holds a schema lock, and batches that wait for a partition cannot
 // exhaust the pool.
-func (s *core) addDay(ctx context.Context, date day.Day) error {
+func (s *Ledger) addDay(ctx context.Context, date day.Day) error {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return fmt.Errorf("connect to add the partition of %s: %w", date, err)

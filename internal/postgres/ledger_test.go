@@ -37,7 +37,7 @@ func TestLedgerConformance(t *testing.T) {
 	})
 }
 
-func (s *core) dead(ctx context.Context) ([]ledger.DeadLetter, error) {
+func (s *Stores) dead(ctx context.Context) ([]ledger.DeadLetter, error) {
 	rows, err := s.pool.Query(ctx, `SELECT stream, partition, record_offset, problem, raw FROM dlq ORDER BY 1, 2, 3`)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (s *core) dead(ctx context.Context) ([]ledger.DeadLetter, error) {
 }
 
 // corruptions damages tables behind the store's back, one way per check.
-func (s *core) corruptions() map[string]func(context.Context) error {
+func (s *Stores) corruptions() map[string]func(context.Context) error {
 	// Whatever guards the table is switched off for the damage only.
 	sql := func(table, statement string) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -134,7 +134,7 @@ func (s *core) corruptions() map[string]func(context.Context) error {
 }
 
 // reencode changes every charged outcome of the applied ranges.
-func (s *core) reencode(change func(*ledger.Outcome)) func(context.Context) error {
+func (s *Stores) reencode(change func(*ledger.Outcome)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return s.inTx(ctx, "damage", func(tx pgx.Tx) error {
 			rows, err := tx.Query(ctx, `SELECT ctid::text, outcomes FROM applied_batch`)

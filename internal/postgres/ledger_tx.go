@@ -76,7 +76,7 @@ SET amount = reservation_released.amount + EXCLUDED.amount, changed_xid = EXCLUD
 // [Ledger.Offsets] before a retry. fn must not call the store itself, only its [ledger.Tx].
 func (s *Ledger) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 	return s.inTx(ctx, "apply batch", func(tx pgx.Tx) error {
-		return fn(&batchTx{store: s.core, tx: tx})
+		return fn(&batchTx{store: s, tx: tx})
 	})
 }
 
@@ -89,7 +89,7 @@ func (s *Ledger) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 // deadlock. The only other writers of these rows (campaign changes, Credit funding) lock a campaign
 // that only they write, then balances.
 type batchTx struct {
-	store     *core
+	store     *Ledger
 	tx        pgx.Tx
 	claimed   ledger.Claims
 	anyEarly  bool               // early events are stored, as AdvanceOffsets found it

@@ -14,6 +14,9 @@ import (
 	"adnet/internal/stream"
 )
 
+// Letters stores dead letters of the consumers.
+type Letters struct{ *core }
+
 const (
 	letterColumns = `SELECT stream, partition, record_offset, problem, raw, at, replay_started_at, replayed_at, coalesce(replayed_by, ''), replays FROM dlq`
 

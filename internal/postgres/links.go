@@ -55,7 +55,7 @@ func (s *Logins) TakeLink(ctx context.Context, hash [32]byte, now time.Time) (ac
 	return s.readLink(ctx, takeLink, hash, now)
 }
 
-func (s *core) readLink(ctx context.Context, sql string, hash [32]byte, now time.Time) (account.Link, error) {
+func (s *Logins) readLink(ctx context.Context, sql string, hash [32]byte, now time.Time) (account.Link, error) {
 	rows, err := s.pool.Query(ctx, sql, hash[:], now)
 	if err != nil {
 		return account.Link{}, failure("read link", err)

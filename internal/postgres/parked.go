@@ -148,7 +148,7 @@ func decideParked(ctx context.Context, tx pgx.Tx, v ledger.ParkedVerdict) (ledge
 		return p, err
 	}
 	if _, err := tx.Exec(
-		ctx, decideParkedSQL, v.ID, string(v.Decision), idOrNull(v.AccountID), int64(v.Amount), v.At, idOrNull(v.By),
+		ctx, decideParkedSQL, v.ID, string(v.Decision), nullID(v.AccountID), int64(v.Amount), v.At, nullID(v.By),
 		v.Note,
 	); err != nil {
 		return p, err

@@ -19,6 +19,9 @@ import (
 	"adnet/internal/traffic"
 )
 
+// Publishers stores publishers' traffic and cases of quarantine.
+type Publishers struct{ *core }
+
 const (
 	// Caps are counted under the locks of these rows, so they are created in advance. Writing the
 	// old value back locks an existing row.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"adnet/internal/ledger"
 )
 
 // EnvOwnerURL names the setting with the URL of the role that owns the tables.
@@ -164,44 +162,4 @@ func isWrongPassword(err error) bool {
 // literal returns text as an SQL string.
 func literal(text string) string {
 	return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
-}
-
-// verifyRights lists the current role's rights to change rows that must never change.
-const verifyRights = `
-SELECT format('%s on %s', how, c.relname)
-FROM (` + appendOnly + ` UNION SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace
-	AND relname IN ('ledger_transaction', 'ledger_entry')) guarded
-JOIN pg_class c ON c.oid = guarded.oid
-CROSS JOIN LATERAL (
-	SELECT p FROM unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER']) p WHERE has_table_privilege(c.oid, p)
-	UNION ALL SELECT 'UPDATE of a column' WHERE has_any_column_privilege(c.oid, 'UPDATE')
-		AND NOT has_table_privilege(c.oid, 'UPDATE')
-	UNION ALL SELECT 'ownership' WHERE pg_has_role(c.relowner, 'MEMBER')
-	UNION ALL SELECT 'a trigger that is off' WHERE EXISTS (
-		SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled NOT IN ('O', 'A'))
-) found (how)
-ORDER BY 1`
-
-// rights lists the changes that the role of this connection could make to the ledger.
-func (a *verification) rights() {
-	if a.err != nil {
-		return
-	}
-	rows, err := a.tx.Query(a.ctx, verifyRights)
-	if err != nil {
-		a.err = err
-		return
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		a.err = err
-		return
-	}
-	detail := ""
-	if len(found) > 0 {
-		detail = strings.Join(
-			found[:min(3, len(found))], "; ",
-		) + ": connect as a role that does not own the tables, see " + EnvOwnerURL
-	}
-	a.checks = append(a.checks, ledger.Check{Name: ledger.CheckRights, Got: int64(len(found)), Detail: detail})
 }

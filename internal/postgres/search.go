@@ -78,7 +78,7 @@ func (s *Ledger) Movements(ctx context.Context, q ledger.Search) ([]ledger.Found
 }
 
 // readEntries fills in the entries of each movement.
-func (s *core) readEntries(ctx context.Context, list []ledger.Found) error {
+func (s *Ledger) readEntries(ctx context.Context, list []ledger.Found) error {
 	at := make(map[uuid.UUID]*ledger.Found, len(list))
 	ids := make([]uuid.UUID, len(list))
 	for i := range list {

@@ -13,6 +13,9 @@ import (
 	"adnet/internal/errs"
 )
 
+// Logins stores sessions, second factors, links in mails, and networks of good logins.
+type Logins struct{ *core }
+
 const (
 	sessionColumns = `s.id, s.user_id, s.version, s.created_at, s.expires_at, s.network, s.agent, s.strong`
 
@@ -106,7 +109,7 @@ func (s *Logins) EndSession(ctx context.Context, user, id uuid.UUID) error {
 }
 
 // dropExpired removes the sessions that expired before a time.
-func (s *core) dropExpired(ctx context.Context, before time.Time) error {
+func (s *Logins) dropExpired(ctx context.Context, before time.Time) error {
 	_, err := s.pool.Exec(ctx, dropExpired, before)
 	return failure("drop expired sessions", err)
 }

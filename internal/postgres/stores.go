@@ -1,7 +1,5 @@
 package postgres
 
-import "github.com/jackc/pgx/v5/pgxpool"
-
 // Stores is adnet's data in PostgreSQL, a store for each domain. It is safe for concurrent use.
 type Stores struct {
 	*core
@@ -25,81 +23,25 @@ type Stores struct {
 }
 
 func newStores(c *core) *Stores {
-	return &Stores{
+	s := &Stores{
 		core: c,
 
-		Accounts:   &Accounts{c},
-		Logins:     &Logins{c},
-		Families:   &Families{c},
-		Campaigns:  &Campaigns{c},
-		Ledger:     &Ledger{c},
-		Archive:    &Archive{c},
-		Payments:   &Payments{c},
-		Publishers: &Publishers{c},
-		Audit:      &Audit{c},
-		AdReports:  &AdReports{c},
-		Traffic:    &Traffic{c},
-		Weights:    &Weights{c},
-		Journal:    &Journal{c},
-		Requests:   &Requests{c},
-		Letters:    &Letters{c},
-		Retention:  &Retention{c},
+		Accounts:   &Accounts{core: c},
+		Logins:     &Logins{core: c},
+		Families:   &Families{core: c},
+		Campaigns:  &Campaigns{core: c},
+		Ledger:     &Ledger{core: c},
+		Archive:    &Archive{core: c},
+		Payments:   &Payments{core: c},
+		Publishers: &Publishers{core: c},
+		Audit:      &Audit{core: c},
+		AdReports:  &AdReports{core: c},
+		Traffic:    &Traffic{core: c},
+		Weights:    &Weights{core: c},
+		Journal:    &Journal{core: c},
+		Requests:   &Requests{core: c},
+		Letters:    &Letters{core: c},
 	}
-}
-
-// The stores by domain. They share the core, and transactions may span domains.
-type (
-	// Accounts stores accounts, their keys, and what publishers set for themselves.
-	Accounts struct{ *core }
-
-	// Logins stores sessions, second factors, links in mails, and networks of good logins.
-	Logins struct{ *core }
-
-	// Families stores families of related accounts.
-	Families struct{ *core }
-
-	// Campaigns stores campaigns, their goals and standings, and the rooms that the projection reads.
-	Campaigns struct{ *core }
-
-	// Ledger stores the books: settlement, balances, Credits, statements and their verification.
-	Ledger struct{ *core }
-
-	// Archive stores the archive's progress and its plans.
-	Archive struct{ *core }
-
-	// Payments stores deposits, the providers' notices, and parked payments.
-	Payments struct{ *core }
-
-	// Publishers stores publishers' traffic and cases of quarantine.
-	Publishers struct{ *core }
-
-	// Audit stores the audit log, and decisions with their appeals.
-	Audit struct{ *core }
-
-	// AdReports stores readers' reports of ads.
-	AdReports struct{ *core }
-
-	// Traffic stores counts of unproven events.
-	Traffic struct{ *core }
-
-	// Weights stores learned weights of the ranking.
-	Weights struct{ *core }
-
-	// Journal stores the nodes' journals of spending.
-	Journal struct{ *core }
-
-	// Requests stores requests with an idempotency key.
-	Requests struct{ *core }
-
-	// Letters stores dead letters of the consumers.
-	Letters struct{ *core }
-
-	// Retention stores the removal of old data.
-	Retention struct{ *core }
-)
-
-// core is what all stores share: the connections.
-type core struct {
-	pool *pgxpool.Pool
-	days dayCache // partitions of billed_event known to exist
+	s.Retention = &Retention{core: c, ledger: s.Ledger, requests: s.Requests, logins: s.Logins, reports: s.AdReports}
+	return s
 }

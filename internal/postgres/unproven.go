@@ -11,6 +11,9 @@ import (
 	"adnet/internal/traffic"
 )
 
+// Traffic stores counts of unproven events.
+type Traffic struct{ *core }
+
 const (
 	// Sorted, so that two nodes that write the same rows cannot deadlock.
 	addUnprovenSQL = `

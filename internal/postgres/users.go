@@ -18,6 +18,9 @@ import (
 	"adnet/internal/errs"
 )
 
+// Accounts stores accounts, their keys, and what publishers set for themselves.
+type Accounts struct{ *core }
+
 const (
 	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id, display_name, company, approved_name, name_verified, mailbox`
 
@@ -237,11 +240,6 @@ func (s *Accounts) Users(ctx context.Context, f account.UserFilter) ([]account.U
 	}
 	list, err := pgx.CollectRows(rows, scanUser)
 	return list, total, failure("list users", err)
-}
-
-// querier is the pool or a transaction.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
 func readUser(ctx context.Context, q querier, sql string, arg any) (account.User, error) {

@@ -145,11 +145,6 @@ func (s *Archive) ArchivedTotals(ctx context.Context) (ledger.Totals, error) {
 	return a.totals.WithoutEarly(), failure("sum archived ranges", err)
 }
 
-// snapshot runs fn in a read-only transaction that sees one state of the database.
-func (s *core) snapshot(ctx context.Context, fn func(pgx.Tx) error) error {
-	return pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, fn)
-}
-
 // verification is one run. The first error stops it.
 type verification struct {
 	ctx    context.Context
@@ -295,4 +290,44 @@ func (a *applied) readEach(ctx context.Context, tx pgx.Tx, sql string, each func
 		return nil
 	})
 	return err
+}
+
+// verifyRights lists the current role's rights to change rows that must never change.
+const verifyRights = `
+SELECT format('%s on %s', how, c.relname)
+FROM (` + appendOnly + ` UNION SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+	AND relname IN ('ledger_transaction', 'ledger_entry')) guarded
+JOIN pg_class c ON c.oid = guarded.oid
+CROSS JOIN LATERAL (
+	SELECT p FROM unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER']) p WHERE has_table_privilege(c.oid, p)
+	UNION ALL SELECT 'UPDATE of a column' WHERE has_any_column_privilege(c.oid, 'UPDATE')
+		AND NOT has_table_privilege(c.oid, 'UPDATE')
+	UNION ALL SELECT 'ownership' WHERE pg_has_role(c.relowner, 'MEMBER')
+	UNION ALL SELECT 'a trigger that is off' WHERE EXISTS (
+		SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled NOT IN ('O', 'A'))
+) found (how)
+ORDER BY 1`
+
+// rights lists the changes that the role of this connection could make to the ledger.
+func (a *verification) rights() {
+	if a.err != nil {
+		return
+	}
+	rows, err := a.tx.Query(a.ctx, verifyRights)
+	if err != nil {
+		a.err = err
+		return
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		a.err = err
+		return
+	}
+	detail := ""
+	if len(found) > 0 {
+		detail = strings.Join(
+			found[:min(3, len(found))], "; ",
+		) + ": connect as a role that does not own the tables, see ADNET_POSTGRES_OWNER_URL"
+	}
+	a.checks = append(a.checks, ledger.Check{Name: ledger.CheckRights, Got: int64(len(found)), Detail: detail})
 }

@@ -11,6 +11,9 @@ import (
 	"adnet/internal/ranking"
 )
 
+// Weights stores learned weights of the ranking.
+type Weights struct{ *core }
+
 const (
 	// A change of a stage locks the table, so that it decides on the same rows that it changes.
 	lockWeights   = `LOCK TABLE ranking_weights IN SHARE ROW EXCLUSIVE MODE`
