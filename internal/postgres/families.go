@@ -88,8 +88,6 @@ const (
 	setRuling    = `INSERT INTO family_ruling (account_id, with_id, decided_by, at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (account_id) DO UPDATE SET with_id = EXCLUDED.with_id, decided_by = EXCLUDED.decided_by,
 			at = EXCLUDED.at`
-
-	markPayment = `INSERT INTO payment_mark (provider, payment_id, hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`
 )
 
 var _ family.Rulings = (*Families)(nil)

@@ -38,11 +38,6 @@ func (c OwnerConfig) Or(app Config) (string, error) {
 	return cmp.Or(c.OwnerURL, app.URL), nil
 }
 
-// appendOnly lists the tables with an …append_only trigger, to which rows may only be added.
-const appendOnly = `
-SELECT DISTINCT c.oid FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid JOIN pg_proc p ON p.oid = t.tgfoid
-WHERE c.relnamespace = current_schema()::regnamespace AND right(p.proname, 11) = 'append_only'`
-
 // grantSQL gives role the rights that the application needs on every table, and only the right to
 // read and add on the ledger. Ownership does not change, so the role can neither alter or drop
 // tables nor disable a trigger. It is repeated after every migration, so it covers tables of later

@@ -292,6 +292,11 @@ func (a *applied) readEach(ctx context.Context, tx pgx.Tx, sql string, each func
 	return err
 }
 
+// appendOnly lists the tables with an …append_only trigger, to which rows may only be added.
+const appendOnly = `
+SELECT DISTINCT c.oid FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid JOIN pg_proc p ON p.oid = t.tgfoid
+WHERE c.relnamespace = current_schema()::regnamespace AND right(p.proname, 11) = 'append_only'`
+
 // verifyRights lists the current role's rights to change rows that must never change.
 const verifyRights = `
 SELECT format('%s on %s', how, c.relname)
