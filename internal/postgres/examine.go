@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"adnet/internal/link"
+	"adnet/internal/postgres/books"
 	schema "adnet/schemas/postgres"
 )
 
@@ -79,18 +80,18 @@ func (s *Stores) examine(
 	more func(*Stores, context.Context, *link.Report, examination) error,
 ) error {
 	err := report.Measure(func() (now time.Time, err error) {
-		return now, s.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
+		return now, s.Pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
 	})
 	if err != nil {
 		return err
 	}
 	local := true
-	for _, server := range servers(s.pool.Config().ConnConfig) {
+	for _, server := range servers(s.Pool.Config().ConnConfig) {
 		local = local && link.Local(server)
 	}
 	report.Encrypted(watch, local, "add sslmode=verify-full to "+report.Setting)
 	var e examination
-	err = s.pool.QueryRow(ctx, examineServer).Scan(
+	err = s.Pool.QueryRow(ctx, examineServer).Scan(
 		&e.version, &e.user, &e.readOnly, &e.migrated, &e.creates, &e.makesRoles, &e.connections,
 	)
 	if err != nil {
@@ -124,13 +125,13 @@ func (s *Stores) examineServing(ctx context.Context, report *link.Report, e exam
 		return nil
 	}
 	var serves bool
-	if err := s.pool.QueryRow(ctx, examineTables).Scan(&serves); err != nil {
+	if err := s.Pool.QueryRow(ctx, examineTables).Scan(&serves); err != nil {
 		return err
 	}
 	report.Right(
 		"read the ledger and add to it", serves, "run `adnet migrate` with "+EnvOwnerURL+", which repeats all grants",
 	)
-	rows, err := s.pool.Query(ctx, verifyRights)
+	rows, err := s.Pool.Query(ctx, books.VerifyRights)
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (s *Stores) examineServing(ctx context.Context, report *link.Report, e exam
 
 // missingMigrations lists the files of this build that were not applied.
 func (s *Stores) missingMigrations(ctx context.Context) ([]string, error) {
-	rows, err := s.pool.Query(ctx, selectMigrations)
+	rows, err := s.Pool.Query(ctx, selectMigrations)
 	if err != nil {
 		return nil, err
 	}

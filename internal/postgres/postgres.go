@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"adnet/internal/link"
+	"adnet/internal/postgres/pg"
 )
 
 // EnvURL names the setting with PostgreSQL's URL.
@@ -80,7 +81,7 @@ func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Sto
 		pool.Close()
 		return nil, unreachable(config.ConnConfig, err)
 	}
-	return newStores(&core{pool: pool}), nil
+	return newStores(&pg.Core{Pool: pool}), nil
 }
 
 func errNoURL() error {
@@ -96,7 +97,7 @@ func unreachable(config *pgx.ConnConfig, err error) error {
 
 // Close waits until every connection is returned and closed. The stores must not be used
 // afterwards.
-func (s *Stores) Close() { s.pool.Close() }
+func (s *Stores) Close() { s.Pool.Close() }
 
 // Ping returns an error with errs.Unavailable when the server does not respond.
-func (s *Stores) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
+func (s *Stores) Ping(ctx context.Context) error { return pg.Failure("ping", s.Pool.Ping(ctx)) }

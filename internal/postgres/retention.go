@@ -7,15 +7,20 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"adnet/internal/ledger"
+	"adnet/internal/postgres/accounts"
+	"adnet/internal/postgres/audit"
+	"adnet/internal/postgres/books"
+	"adnet/internal/postgres/campaigns"
+	"adnet/internal/postgres/pg"
 )
 
 // Retention stores the removal of old data.
 type Retention struct {
-	*core
-	ledger   *Ledger
-	requests *Requests
-	logins   *Logins
-	reports  *AdReports
+	*pg.Core
+	ledger   *books.Ledger
+	requests *audit.Requests
+	logins   *accounts.Logins
+	reports  *campaigns.AdReports
 }
 
 const countKeysSQL = `SELECT count(*) FROM idempotency_key WHERE created_at < $1`
@@ -25,44 +30,44 @@ const countKeysSQL = `SELECT count(*) FROM idempotency_key WHERE created_at < $1
 // and has no marks. With dry set nothing changes, and the result counts the rows to remove. The
 // sums of removed rows are stored for verify in the same transactions.
 func (s *Retention) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r ledger.Removed, err error) {
-	if r.Horizon, err = s.ledger.horizon(ctx); err != nil {
+	if r.Horizon, err = s.ledger.Horizon(ctx); err != nil {
 		return r, err
 	}
 	r.Horizon = max(r.Horizon, cut.Horizon)
 	if dry {
 		return s.wouldRemove(ctx, cut, r)
 	}
-	if err = s.ledger.raiseHorizon(ctx, r.Horizon); err == nil {
-		err = s.ledger.dropMarks(ctx, &r)
+	if err = s.ledger.RaiseHorizon(ctx, r.Horizon); err == nil {
+		err = s.ledger.DropMarks(ctx, &r)
 	}
 	for more := !cut.Applied.IsZero(); more && err == nil; {
-		more, err = s.ledger.prune(ctx, cut, &r)
+		more, err = s.ledger.Prune(ctx, cut, &r)
 	}
 	if err == nil {
-		err = s.ledger.pruneEarly(ctx)
+		err = s.ledger.PruneEarly(ctx)
 	}
 	if err == nil && !cut.Dead.IsZero() {
-		r.Dead, err = s.ledger.dropDead(ctx, cut.Dead)
+		r.Dead, err = s.ledger.DropDead(ctx, cut.Dead)
 	}
 	if err == nil && !cut.Keys.IsZero() {
-		r.Keys, err = s.requests.dropKeys(ctx, cut.Keys)
-		err = errors.Join(err, s.logins.dropExpired(ctx, cut.Keys))
+		r.Keys, err = s.requests.DropKeys(ctx, cut.Keys)
+		err = errors.Join(err, s.logins.DropExpired(ctx, cut.Keys))
 	}
 	if err == nil {
-		err = s.reports.forgetReports(ctx, cut, &r)
+		err = s.reports.ForgetReports(ctx, cut, &r)
 	}
 	return r, err
 }
 
 func (s *Retention) wouldRemove(ctx context.Context, cut ledger.Cutoffs, r ledger.Removed) (ledger.Removed, error) {
-	err := s.snapshot(ctx, func(tx pgx.Tx) error {
-		if err := countPrunable(ctx, tx, cut, &r); err != nil {
+	err := s.Snapshot(ctx, func(tx pgx.Tx) error {
+		if err := books.CountPrunable(ctx, tx, cut, &r); err != nil {
 			return err
 		}
-		if err := countReports(ctx, tx, cut, &r); err != nil {
+		if err := campaigns.CountReports(ctx, tx, cut, &r); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, countKeysSQL, cut.Keys).Scan(&r.Keys)
 	})
-	return r, failure("count what retention would remove", err)
+	return r, pg.Failure("count what retention would remove", err)
 }

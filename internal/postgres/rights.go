@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"adnet/internal/postgres/books"
 )
 
 // EnvOwnerURL names the setting with the URL of the role that owns the tables.
@@ -50,7 +52,7 @@ DECLARE
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA %%I TO %%I', current_schema(), role);
 	FOR tab IN
-		SELECT c.relname, c.oid IN (` + appendOnly + `) OR c.relname = 'billed_event' AS adds,
+		SELECT c.relname, c.oid IN (` + books.AppendOnly + `) OR c.relname = 'billed_event' AS adds,
 			c.relname IN ('schema_migration', 'campaign_highest_bid') AS reads
 		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
 			AND NOT c.relispartition

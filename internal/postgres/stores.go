@@ -1,47 +1,56 @@
 package postgres
 
+import (
+	"adnet/internal/postgres/accounts"
+	"adnet/internal/postgres/audit"
+	"adnet/internal/postgres/books"
+	"adnet/internal/postgres/campaigns"
+	"adnet/internal/postgres/payments"
+	"adnet/internal/postgres/pg"
+)
+
 // Stores is adnet's data in PostgreSQL, a store for each domain. It is safe for concurrent use.
 type Stores struct {
-	*core
+	*pg.Core
 
-	Accounts   *Accounts
-	Logins     *Logins
-	Families   *Families
-	Campaigns  *Campaigns
-	Ledger     *Ledger
-	Archive    *Archive
-	Payments   *Payments
-	Publishers *Publishers
-	Audit      *Audit
-	AdReports  *AdReports
-	Traffic    *Traffic
-	Weights    *Weights
-	Journal    *Journal
-	Requests   *Requests
-	Letters    *Letters
+	Accounts   *accounts.Accounts
+	Logins     *accounts.Logins
+	Families   *accounts.Families
+	Campaigns  *campaigns.Campaigns
+	Ledger     *books.Ledger
+	Archive    *books.Archive
+	Payments   *payments.Payments
+	Publishers *books.Publishers
+	Audit      *audit.Audit
+	AdReports  *campaigns.AdReports
+	Traffic    *campaigns.Traffic
+	Weights    *campaigns.Weights
+	Journal    *campaigns.Journal
+	Requests   *audit.Requests
+	Letters    *campaigns.Letters
 	Retention  *Retention
 }
 
-func newStores(c *core) *Stores {
+func newStores(c *pg.Core) *Stores {
 	s := &Stores{
-		core: c,
+		Core: c,
 
-		Accounts:   &Accounts{core: c},
-		Logins:     &Logins{core: c},
-		Families:   &Families{core: c},
-		Campaigns:  &Campaigns{core: c},
-		Ledger:     &Ledger{core: c},
-		Archive:    &Archive{core: c},
-		Payments:   &Payments{core: c},
-		Publishers: &Publishers{core: c},
-		Audit:      &Audit{core: c},
-		AdReports:  &AdReports{core: c},
-		Traffic:    &Traffic{core: c},
-		Weights:    &Weights{core: c},
-		Journal:    &Journal{core: c},
-		Requests:   &Requests{core: c},
-		Letters:    &Letters{core: c},
+		Accounts:   &accounts.Accounts{Core: c},
+		Logins:     &accounts.Logins{Core: c},
+		Families:   &accounts.Families{Core: c},
+		Campaigns:  &campaigns.Campaigns{Core: c},
+		Ledger:     &books.Ledger{Core: c},
+		Archive:    &books.Archive{Core: c},
+		Payments:   &payments.Payments{Core: c},
+		Publishers: &books.Publishers{Core: c},
+		Audit:      &audit.Audit{Core: c},
+		AdReports:  &campaigns.AdReports{Core: c},
+		Traffic:    &campaigns.Traffic{Core: c},
+		Weights:    &campaigns.Weights{Core: c},
+		Journal:    &campaigns.Journal{Core: c},
+		Requests:   &audit.Requests{Core: c},
+		Letters:    &campaigns.Letters{Core: c},
 	}
-	s.Retention = &Retention{core: c, ledger: s.Ledger, requests: s.Requests, logins: s.Logins, reports: s.AdReports}
+	s.Retention = &Retention{Core: c, ledger: s.Ledger, requests: s.Requests, logins: s.Logins, reports: s.AdReports}
 	return s
 }
