@@ -21,8 +21,8 @@ import (
 type Families struct{ *pg.Core }
 
 const (
-	// lockFamilies puts registrations, and first campaigns of accounts, in one order: two accounts of
-	// one mailbox are never both the first.
+	// lockFamilies puts registrations, and first campaigns of accounts, in one order: two accounts
+	// of one mailbox are never both the first.
 	lockFamilies = `SELECT pg_advisory_xact_lock(hashtext('adnet account_family'))`
 
 	insertMark = `INSERT INTO account_mark (account_id, kind, hash, created_at, ends_at) VALUES ($1, $2, $3, $4, $5)`
@@ -46,7 +46,8 @@ const (
 	setFamily = `INSERT INTO account_family (account_id, family_id, bound_to) VALUES ($1, $2, $3)
 		ON CONFLICT (account_id) DO UPDATE SET family_id = EXCLUDED.family_id, bound_to = EXCLUDED.bound_to`
 
-	// A bound account shares the use of the family that it is bound to, and of all others bound to it.
+	// A bound account shares the use of the family that it is bound to, and of all others bound to
+	// it.
 	familyHasCampaign = `WITH mine AS (SELECT u.id, coalesce(f.family_id, u.id) AS family, f.bound_to
 			FROM app_user u LEFT JOIN account_family f ON f.account_id = u.id WHERE u.id = $1),
 		members AS (SELECT family AS id FROM mine UNION SELECT bound_to FROM mine
@@ -55,8 +56,8 @@ const (
 			UNION SELECT f.account_id FROM mine JOIN account_family f ON f.bound_to = mine.bound_to)
 		SELECT EXISTS (SELECT FROM members m JOIN campaign c ON c.advertiser_id = m.id)`
 
-	// likeOlder lists ads of older accounts that may be like an ad. An account about which an operator
-	// decided is compared with none.
+	// likeOlder lists ads of older accounts that may be like an ad. An account about which an
+	// operator decided is compared with none.
 	likeOlder = `SELECT l.advertiser_id, l.landing, l.words FROM campaign_likeness l
 		JOIN app_user u ON u.id = l.advertiser_id
 		WHERE (l.landing = $2 AND $2 <> '' OR l.bands && $3)

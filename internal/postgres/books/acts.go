@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// What waits no longer: see ledger.ActsBook. Another applier judges the rows that it has locked.
+	// What waits no longer: see ledger.ActsBook. Another applier judges the rows that it has
+	// locked.
 	heldDueSQL = earlyColumns + `held AND (written_at <= $1
 	OR NOT EXISTS (SELECT FROM quarantine q WHERE q.campaign_id = h.campaign_id AND q.decision IS NULL)
 	OR EXISTS (SELECT FROM quarantine q WHERE q.campaign_id = h.campaign_id AND q.developer_id = h.developer_id

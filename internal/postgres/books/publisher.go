@@ -70,7 +70,8 @@ ON CONFLICT (developer_id, day) DO UPDATE SET minted = p.minted + EXCLUDED.minte
 INSERT INTO quarantine_source (quarantine_id, transaction_id, campaign_id, day, amount)
 SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[], $5::bigint[])`
 
-	// The publisher of a family's oldest account stands for the family, a seat's owner for the seat.
+	// The publisher of a family's oldest account stands for the family, a seat's owner for the
+	// seat.
 	familySQL = `
 	nullif(o.developer_id, d.developer_id) AS owner_id, coalesce(o.developer_id, d.developer_id) AS family
 	FROM publisher_day d LEFT JOIN app_user s ON s.developer_id = d.developer_id
