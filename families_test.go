@@ -11,7 +11,7 @@ import (
 // of one family count once.
 var countsFamilies = []struct{ rule, file, by, tests, test string }{
 	{
-		"first campaign that is live at once (PostgreSQL)", "internal/postgres/families.go", "familyHasCampaign",
+		"first campaign that is live at once (PostgreSQL)", "internal/postgres/accounts/families.go", "familyHasCampaign",
 		"internal/storetest/families.go", "oneMailbox",
 	},
 	{
@@ -35,7 +35,7 @@ var countsFamilies = []struct{ rule, file, by, tests, test string }{
 		"auction/families_test.go", "TestCopiesOfAFamilyWinNoMoreTies",
 	},
 	{
-		"publishers whose reports pause an ad (PostgreSQL)", "internal/postgres/adreports.go",
+		"publishers whose reports pause an ad (PostgreSQL)", "internal/postgres/campaigns/adreports.go",
 		"WHERE p.family = m.family", "internal/storetest/adreports.go", "Reporters(",
 	},
 	{
@@ -79,7 +79,7 @@ var countsFamilies = []struct{ rule, file, by, tests, test string }{
 		"internal/owed/owed_test.go", "TestFamilyIsUnprovenAfterThreeExpectedActs",
 	},
 	{
-		"room of campaigns without charged acts", "internal/postgres/rooms.go",
+		"room of campaigns without charged acts", "internal/postgres/campaigns/rooms.go",
 		"SELECT account_id FROM account_family WHERE family_id", "internal/storetest/archive.go", "roomsUnproven",
 	},
 	{
@@ -91,7 +91,7 @@ var countsFamilies = []struct{ rule, file, by, tests, test string }{
 		"cmp.Or(s.Family, s.AdvertiserID)", "internal/storetest/release.go", "oneFamilyIsHeldLonger",
 	},
 	{
-		"rejections that end the trust of an advertiser (PostgreSQL)", "internal/postgres/campaigns.go",
+		"rejections that end the trust of an advertiser (PostgreSQL)", "internal/postgres/campaigns/campaigns.go",
 		"c.advertiser_id IN (SELECT id FROM member)", "internal/storetest/families.go", "familyRecord",
 	},
 	{

@@ -156,13 +156,13 @@ func (r *Request) query() target.Query {
 type Gate interface {
 	// Check returns the reason to refuse c, or "" if it may serve. It may count or reserve what it
 	// grants.
-	Check(c *Campaign, of Offer) Reason
+	Check(c *Campaign, of Valuation) Reason
 	// Undo reverts what the last Check counted or reserved for c after granting it: c is not shown.
 	Undo(c *Campaign)
 }
 
-// Offer is the value and the price of a candidate in an auction, in micro-USD.
-type Offer struct {
+// Valuation is the value and the price of a candidate in an auction, in micro-USD.
+type Valuation struct {
 	// EffectiveCPM is its score.
 	EffectiveCPM money.Micros
 	// Price is the cost of one billed unit if the candidate wins. The token carries it and
@@ -170,16 +170,16 @@ type Offer struct {
 	Price money.Micros
 }
 
-// offered returns the offer of c at a score.
-func offered(t *ranker.Table, c *Campaign, effectiveCPM money.Micros) Offer {
-	return Offer{effectiveCPM, t.Price(c.Billing, c.Bid, effectiveCPM)}
+// valued returns the valuation of c at a score.
+func valued(t *ranker.Table, c *Campaign, effectiveCPM money.Micros) Valuation {
+	return Valuation{effectiveCPM, t.Price(c.Billing, c.Bid, effectiveCPM)}
 }
 
 // GateFunc adapts a function to a [Gate] that counts nothing.
-type GateFunc func(c *Campaign, of Offer) Reason
+type GateFunc func(c *Campaign, of Valuation) Reason
 
 // Check calls f.
-func (f GateFunc) Check(c *Campaign, of Offer) Reason { return f(c, of) }
+func (f GateFunc) Check(c *Campaign, of Valuation) Reason { return f(c, of) }
 
 // Undo does nothing.
 func (GateFunc) Undo(*Campaign) {}
@@ -189,7 +189,7 @@ func (GateFunc) Undo(*Campaign) {}
 type Chain []Gate
 
 // Check grants c if every gate does. After a refusal the earlier gates undo what they granted.
-func (chain Chain) Check(c *Campaign, of Offer) Reason {
+func (chain Chain) Check(c *Campaign, of Valuation) Reason {
 	for i, gate := range chain {
 		if reason := gate.Check(c, of); reason != "" {
 			chain[:i].Undo(c)
@@ -280,7 +280,7 @@ const maxUnreserved = 64
 func refuse(req *Request, gate Gate, table *ranker.Table, c target.Candidate) Reason {
 	reason := unwanted(req, c)
 	if reason == "" && gate != nil {
-		return gate.Check(c.Campaign, offered(table, c.Campaign, c.EffectiveCPM))
+		return gate.Check(c.Campaign, valued(table, c.Campaign, c.EffectiveCPM))
 	}
 	return reason
 }
@@ -330,7 +330,7 @@ func won(snapshot *Snapshot, c target.Candidate, found *target.Found, explorer *
 		Explores:     c.Campaign == explorer,
 		Winner:       c.Campaign,
 		EffectiveCPM: c.EffectiveCPM,
-		Price:        offered(&table, c.Campaign, c.EffectiveCPM).Price,
+		Price:        valued(&table, c.Campaign, c.EffectiveCPM).Price,
 		Prediction:   prediction,
 	}
 }

@@ -140,7 +140,7 @@ func TestANewCampaignOfCommonWords(t *testing.T) {
 	heard := snapshot(others...).Apply(target.Changes{Upsert: []auction.Campaign{everywhere}})
 	relevance := func(s *auction.Snapshot, query string) ranker.PPM {
 		req := auction.Request{Words: terms(query)}
-		return decide(t, req, s, auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+		return decide(t, req, s, auction.GateFunc(func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
 			if c.ID != everywhere.ID {
 				return auction.Blocked
 			}
@@ -191,7 +191,7 @@ func TestFirstPrice(t *testing.T) {
 func TestReasonIsThatOfTheBestRefusedCandidate(t *testing.T) {
 	gate := func(reasons map[int]auction.Reason) auction.Gate {
 		return auction.GateFunc(
-			func(c *auction.Campaign, _ auction.Offer) auction.Reason { return reasons[int(c.ID[15])] },
+			func(c *auction.Campaign, _ auction.Valuation) auction.Reason { return reasons[int(c.ID[15])] },
 		)
 	}
 	two := snapshot(cpm(1, 10), cpm(2, 5))
@@ -251,7 +251,7 @@ func TestGateIsAskedInScoreOrderUntilItGrants(t *testing.T) {
 		"explain": func(g auction.Gate) { auction.Explain(&auction.Request{}, snap, g) },
 	} {
 		var requests []int
-		run(auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+		run(auction.GateFunc(func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
 			requests = append(requests, int(c.ID[15]))
 			if c.ID == id(2) {
 				return ""
@@ -268,7 +268,7 @@ func TestExplainAccountsForEveryLoser(t *testing.T) {
 	video.Format = target.Video
 	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20), cpm(4, 1), elsewhere, video)
 	req := auction.Request{Region: "US", Formats: []auction.Format{target.Image}, FloorCPM: 2_000_000}
-	got := auction.Explain(&req, snap, auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+	got := auction.Explain(&req, snap, auction.GateFunc(func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
 		if c.ID == id(3) {
 			return auction.Paced
 		}
@@ -322,7 +322,7 @@ func TestTokensOfAContextMeetStatedTargets(t *testing.T) {
 // nothing reserves nothing, and counts its checks.
 type nothing struct{ requests int }
 
-func (n *nothing) Check(*auction.Campaign, auction.Offer) auction.Reason {
+func (n *nothing) Check(*auction.Campaign, auction.Valuation) auction.Reason {
 	n.requests++
 	return auction.Stale
 }
@@ -332,8 +332,8 @@ func (n *nothing) Undo(*auction.Campaign) { panic("nothing was granted") }
 // counting grants everything, and counts the grants that were not undone.
 type counting struct{ granted int }
 
-func (g *counting) Check(*auction.Campaign, auction.Offer) auction.Reason { g.granted++; return "" }
-func (g *counting) Undo(*auction.Campaign)                                { g.granted-- }
+func (g *counting) Check(*auction.Campaign, auction.Valuation) auction.Reason { g.granted++; return "" }
+func (g *counting) Undo(*auction.Campaign)                                    { g.granted-- }
 
 // If nothing can be reserved an auction gives up after some candidates, and gates undo their
 // grants.
@@ -359,7 +359,7 @@ type link struct {
 	requests *[]string
 }
 
-func (l link) Check(*auction.Campaign, auction.Offer) auction.Reason {
+func (l link) Check(*auction.Campaign, auction.Valuation) auction.Reason {
 	*l.requests = append(*l.requests, l.name)
 	return l.refuse
 }
@@ -373,11 +373,11 @@ func TestChain(t *testing.T) {
 	chain := auction.Chain{
 		link{"caps", "", &requests}, link{"budget", "", &requests}, link{"reservation", auction.Stale, &requests},
 	}
-	require.Equal(t, auction.Stale, chain.Check(c, auction.Offer{}))
+	require.Equal(t, auction.Stale, chain.Check(c, auction.Valuation{}))
 	require.Equal(t, []string{"caps", "budget", "reservation", "undo budget", "undo caps"}, requests)
 	requests = nil
-	require.Empty(t, chain[:2].Check(c, auction.Offer{}))
+	require.Empty(t, chain[:2].Check(c, auction.Valuation{}))
 	chain[:2].Undo(c)
 	require.Equal(t, []string{"caps", "budget", "undo budget", "undo caps"}, requests)
-	require.Empty(t, auction.Chain{}.Check(c, auction.Offer{}))
+	require.Empty(t, auction.Chain{}.Check(c, auction.Valuation{}))
 }

@@ -40,7 +40,7 @@ func House(req *Request, snapshot *Snapshot, owner ID, ids []ID, gate Gate) *Cam
 			compareID(a.Campaign, b.Campaign),
 		)
 	})
-	free := Offer{}
+	free := Valuation{}
 	for _, f := range fits {
 		if gate == nil || gate.Check(f.Campaign, free) == "" {
 			return f.Campaign

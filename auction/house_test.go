@@ -49,7 +49,7 @@ func TestHouse(t *testing.T) {
 		return &req
 	}
 	refusing := func(n int) auction.Gate {
-		return auction.GateFunc(func(c *auction.Campaign, cpm auction.Offer) auction.Reason {
+		return auction.GateFunc(func(c *auction.Campaign, cpm auction.Valuation) auction.Reason {
 			require.Zero(t, cpm)
 			if c.ID == id(n) {
 				return auction.FrequencyCapped

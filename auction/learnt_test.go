@@ -145,7 +145,7 @@ func TestAnExplorerThatMayNotServe(t *testing.T) {
 		Subtext: "with backups and restores",
 	}
 	s := explorers(young)
-	broke := auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+	broke := auction.GateFunc(func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
 		if c.ID == id(2) {
 			return auction.Budget
 		}

@@ -90,7 +90,7 @@ func TestTakingTheWinnerOutEqualsRefusingIt(t *testing.T) {
 			}
 			out := first.Winner.ID
 			refused := auction.Decide(&req, s, auction.GateFunc(func(
-				c *auction.Campaign, _ auction.Offer,
+				c *auction.Campaign, _ auction.Valuation,
 			) auction.Reason {
 				if c.ID == out {
 					return auction.Budget

@@ -137,7 +137,7 @@ func (w *attacked) judge() target.Changes {
 
 // Check lets attackers show what their balance pays for, and what a family that was never charged
 // may have reserved at a time.
-func (w *attacked) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (w *attacked) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	switch {
 	case !isStranger(c):
 	case c.Billing == ranker.CPM && w.cash[c.Advertiser] < of.Price,
@@ -150,7 +150,7 @@ func (w *attacked) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 func (w *attacked) Undo(*auction.Campaign) {}
 
 // worthOf returns what an ad counts for.
-func worthOf(of auction.Offer) money.Micros { return (of.EffectiveCPM + 999) / 1000 }
+func worthOf(of auction.Valuation) money.Micros { return (of.EffectiveCPM + 999) / 1000 }
 
 // displayed records an ad of an attacker, and returns what was not charged for it.
 func (w *attacked) displayed(o *auction.Outcome) money.Micros {
@@ -160,7 +160,7 @@ func (w *attacked) displayed(o *auction.Outcome) money.Micros {
 		return 0
 	}
 	w.owed.Campaigns[w.counters[c.ID]].Impressions++
-	worth := worthOf(auction.Offer{EffectiveCPM: o.EffectiveCPM})
+	worth := worthOf(auction.Valuation{EffectiveCPM: o.EffectiveCPM})
 	w.open[c.ID] += worth
 	return worth
 }

@@ -201,7 +201,7 @@ func drawGate(t *rapid.T) auction.Gate {
 	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 40), 0, 30).Draw(t, "refused") {
 		refused[id(n)] = []auction.Reason{auction.Budget, auction.Paced, auction.FrequencyCapped, auction.NoMatch}[n%4]
 	}
-	gate := auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason { return refused[c.ID] })
+	gate := auction.GateFunc(func(c *auction.Campaign, _ auction.Valuation) auction.Reason { return refused[c.ID] })
 	if rapid.Bool().Draw(t, "scored") {
 		return floorGate{gate}
 	}
@@ -211,7 +211,7 @@ func drawGate(t *rapid.T) auction.Gate {
 // floorGate has a floor of its own for every third campaign, as deals have.
 type floorGate struct{ auction.Gate }
 
-func (g floorGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (g floorGate) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	if c.ID[15]%3 == 0 && of.EffectiveCPM < 2_000_000 {
 		return auction.BelowFloor
 	}

@@ -38,7 +38,7 @@ type recorder struct {
 	of   map[auction.ID]bool
 }
 
-func (r *recorder) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (r *recorder) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	r.of[c.ID] = true
 	if r.gate == nil {
 		return ""
@@ -174,7 +174,7 @@ func checkOrder(t *rapid.T, req *auction.Request, index *auction.Snapshot, scrat
 	open := *req
 	open.FloorCPM, open.BlockedAdvertisers, open.BlockedDomains = 0, nil, nil
 	order := func(decide func(auction.Gate)) (ids []auction.ID) {
-		decide(auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+		decide(auction.GateFunc(func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
 			ids = append(ids, c.ID)
 			return auction.Paced
 		}))
@@ -202,7 +202,7 @@ func TestDecideEqualsLinearScanOnManyCampaigns(t *testing.T) {
 			var scratch auction.Scratch
 			wins := 0
 			for i, req := range p.contexts(60) {
-				gate := auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+				gate := auction.GateFunc(func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
 					if int(c.ID[15])%7 < i%7 {
 						return auction.Budget
 					}

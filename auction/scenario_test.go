@@ -17,7 +17,7 @@ type budgets map[auction.ID]money.Micros
 // Check refuses when the price no longer fits.
 func (budgets) Undo(*auction.Campaign) {}
 
-func (b budgets) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (b budgets) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	if b[c.ID] < of.Price {
 		return auction.Budget
 	}
@@ -109,7 +109,7 @@ func TestTiesFavourNeitherAgeNorCopies(t *testing.T) {
 	}
 	require.InDelta(t, 2000/101, wins, 25)
 	auction.Decide(&auction.Request{}, snap, auction.GateFunc(func(
-		c *auction.Campaign, _ auction.Offer,
+		c *auction.Campaign, _ auction.Valuation,
 	) auction.Reason {
 		require.False(t, seen[c.ID])
 		seen[c.ID] = true

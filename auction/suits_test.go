@@ -92,6 +92,6 @@ func TestOnlyTheSubjectsAreSensitive(t *testing.T) {
 	other := hosting
 	other.ID, other.Bid, other.Allowed = id(2), 1, req.Subjects
 	require.Equal(t, id(2), decide(t, req, snapshot(hosting, other), nil).Winner.ID)
-	refused := auction.GateFunc(func(*auction.Campaign, auction.Offer) auction.Reason { return auction.Budget })
+	refused := auction.GateFunc(func(*auction.Campaign, auction.Valuation) auction.Reason { return auction.Budget })
 	require.Equal(t, auction.Budget, decide(t, req, snapshot(hosting, other), refused).Reason)
 }

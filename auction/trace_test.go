@@ -22,7 +22,7 @@ func TestTraceIsTheBeginningOfTheExplanation(t *testing.T) {
 		refused := rapid.IntRange(0, 25).Draw(t, "refused")
 		gate := func() auction.Gate {
 			requests := 0
-			return auction.GateFunc(func(*auction.Campaign, auction.Offer) auction.Reason {
+			return auction.GateFunc(func(*auction.Campaign, auction.Valuation) auction.Reason {
 				if requests++; requests <= refused {
 					return auction.Budget
 				}

@@ -48,7 +48,7 @@ func isStranger(c *auction.Campaign) bool { return c != nil && c.ID[14] >= stran
 // broke is a gate that refuses strangers, who have no balance.
 type broke struct{ auction.Gate }
 
-func (b broke) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (b broke) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	switch {
 	case isStranger(c):
 		return auction.Budget

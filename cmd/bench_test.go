@@ -151,7 +151,7 @@ func BenchmarkAdRequest100k(b *testing.B) {
 	require.NoError(b, err)
 	i.serve("consumers")
 	ingress := i.serve("ingress")
-	api := client{b, ingress.base}
+	api := client{b, ingress.Base}
 	owner, publisher := api.register("owner@bench.example"), api.register("pub@bench.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bench"}`, 201)["key"].(string)
 	i.campaigns(b, owner.id, n)
@@ -162,12 +162,12 @@ func BenchmarkAdRequest100k(b *testing.B) {
 		requests[k] = appendPost(nil, "/v1/ad-request", key, `{"context":`+quote(c.Context)+`}`)
 	}
 	require.Eventually(
-		b, func() bool { return metric(b, ingress.admin, "adnet_catalog_deliverable") == n }, time.Minute,
+		b, func() bool { return metric(b, ingress.Admin, "adnet_catalog_deliverable") == n }, time.Minute,
 		200*time.Millisecond,
 	)
 	pick := func(k int64, buffer []byte) []byte { return append(buffer, requests[k%int64(len(requests))]...) }
 
-	conn := dial(b, ingress.base)
+	conn := dial(b, ingress.Base)
 	_, answer, err := conn.roundTrip(requests[0], nil)
 	require.NoError(b, err)
 	answer = bytes.Clone(answer)
@@ -181,7 +181,7 @@ func BenchmarkAdRequest100k(b *testing.B) {
 			c.Data(http.StatusOK, "application/json; charset=utf-8", answer)
 		})
 	})
-	b.Run("adnet", func(b *testing.B) { hammer(b, ingress.base, pick) })
+	b.Run("adnet", func(b *testing.B) { hammer(b, ingress.Base, pick) })
 	b.Run("bare_gin", func(b *testing.B) { hammer(b, bare, pick) })
 }
 
@@ -213,6 +213,6 @@ func BenchmarkBeaconAcked(b *testing.B) {
 	bare := bareGin(b, func(e *gin.Engine) {
 		e.GET("/api/track", func(c *gin.Context) { c.Data(http.StatusOK, "image/gif", pixel) })
 	})
-	b.Run("adnet", func(b *testing.B) { hammer(b, ingress.base, unique) })
+	b.Run("adnet", func(b *testing.B) { hammer(b, ingress.Base, unique) })
 	b.Run("bare_gin", func(b *testing.B) { hammer(b, bare, unique) })
 }

@@ -25,6 +25,7 @@ import (
 	"adnet/internal/operate"
 	"adnet/internal/owed"
 	"adnet/internal/redis"
+	"adnet/internal/report"
 	"adnet/internal/roster"
 	"adnet/internal/token"
 	"adnet/schemas/event"
@@ -38,7 +39,7 @@ type consumers struct {
 	Servers backends.Servers `embed:""`
 	Life    retain.Life      `embed:""`
 
-	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"The same list as on ingress: settlement verifies the tokens of billed events, and the projection signs campaigns."`
+	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" secret:"" help:"The same list as on ingress: settlement verifies the tokens of billed events, and the projection signs campaigns."`
 	Unsigned  string `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"record" enum:"record,bill" help:"Beacons without a token, as on ingress: record or bill. Settlement bills them only with the same setting."`
 }
 
@@ -193,9 +194,9 @@ func (r *consumersRole) archiving() error {
 	if err != nil {
 		return err
 	}
-	auctions, err := archive.NewAuctions(
-		r.cfg.Archive, archive.AuctionDeps{Records: held, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
-	)
+	auctions, err := archive.NewAuctions(r.cfg.Archive, archive.CopyDeps[report.Auction]{
+		Records: held, Insert: r.Analytics.InsertAuctions, Log: r.Log, Metrics: r.metrics,
+	})
 	if err != nil {
 		return err
 	}
@@ -204,9 +205,9 @@ func (r *consumersRole) archiving() error {
 	if err != nil {
 		return err
 	}
-	notices, err := archive.NewNotices(
-		r.cfg.Archive, archive.NoticeDeps{Records: sent, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
-	)
+	notices, err := archive.NewNotices(r.cfg.Archive, archive.CopyDeps[report.Notice]{
+		Records: sent, Insert: r.Analytics.InsertNotices, Log: r.Log, Metrics: r.metrics,
+	})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/testenv"
 )
 
 // explained follows one impression and then looks at it as each of its two sides can.
@@ -118,14 +120,14 @@ func TestLimitsOverTwoNodes(t *testing.T) {
 	_, err := i.run("migrate")
 	require.NoError(t, err)
 	i.serve("consumers")
-	nodes := []*service{i.serve("ingress"), i.serve("ingress")}
-	t.Run("explain", func(t *testing.T) { explained(t, nodes[1].base, "@two.example") })
+	nodes := []*testenv.Service{i.serve("ingress"), i.serve("ingress")}
+	t.Run("explain", func(t *testing.T) { explained(t, nodes[1].Base, "@two.example") })
 
-	api := client{t, nodes[0].base}
+	api := client{t, nodes[0].Base}
 	publisher := api.register("busy@two.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
 	ask := func(node int) *http.Response {
-		request, err := http.NewRequest("POST", nodes[node].base+"/v1/ad-request", strings.NewReader(`{"context":"x"}`))
+		request, err := http.NewRequest("POST", nodes[node].Base+"/v1/ad-request", strings.NewReader(`{"context":"x"}`))
 		require.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer "+key)
 		request.Header.Set("X-Forwarded-For", "198.51.100.1")

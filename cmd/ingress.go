@@ -111,11 +111,11 @@ type ingressConfig struct {
 	Console  console.Config     `embed:""`
 	Payments paymentConfig      `embed:""`
 
-	TokenKeys   string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that sign auction tokens: id:base64 of 32 bytes; further keys, with @end, only verify."`
-	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" help:"Keys that sign logins, in the form of ADNET_TOKEN_KEYS."`
+	TokenKeys   string `name:"token-keys" env:"ADNET_TOKEN_KEYS" secret:"" help:"Keys that sign auction tokens: id:base64 of 32 bytes; further keys, with @end, only verify."`
+	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" secret:"" help:"Keys that sign logins, in the form of ADNET_TOKEN_KEYS."`
 
 	AdminEmail    string `name:"admin-email" env:"ADNET_ADMIN_EMAIL" help:"E-mail of the administrator to create at start unless the account exists."`
-	AdminPassword string `name:"admin-password" env:"ADNET_ADMIN_PASSWORD" help:"Password of the administrator to create."`
+	AdminPassword string `name:"admin-password" env:"ADNET_ADMIN_PASSWORD" secret:"" help:"Password of the administrator to create."`
 
 	inForce []oversee.Setting // of the whole command
 }

@@ -170,7 +170,7 @@ func (w warming) Announce(ctx context.Context, c campaign.Campaign) (all bool, e
 		return all, err
 	}
 	billing, _ := ranker.ParseBilling(string(c.Billing()))
-	bid, aim := c.Offer()
+	bid, aim := c.AuctionBid()
 	w.leases.Warm(
 		ctx,
 		&auction.Campaign{

@@ -97,7 +97,7 @@ func (c canaries) sell(t *testing.T, api client, admin string) (publisher, seat 
 func TestIDsOfPeopleStayInside(t *testing.T) {
 	t.Setenv("ADNET_ADMIN_EMAIL", "admin@canary.example")
 	t.Setenv("ADNET_ADMIN_PASSWORD", "a long admin password")
-	port := freeAddr(t)
+	port := testenv.Free(t)
 	p, base, _ := standalone(
 		t, "--demo=off", "--log-level=debug", "--embedded-kafka-port="+port[strings.LastIndex(port, ":")+1:],
 	)
@@ -120,7 +120,7 @@ func TestIDsOfPeopleStayInsideOnServers(t *testing.T) {
 	_, err := i.run("migrate")
 	require.NoError(t, err)
 	consumers, ingress := i.serve("consumers"), i.serve("ingress")
-	ids, api := persons(), client{t, ingress.base}
+	ids, api := persons(), client{t, ingress.Base}
 	admin := api.do(
 		"POST", "/api/auth", "", `{"email":"admin@e2e.example","password":"e2e admin password"}`, 200,
 	)["token"].(string)
@@ -160,11 +160,11 @@ func TestIDsOfPeopleStayInsideOnServers(t *testing.T) {
 		),
 	)
 	ids.absent(t, "Redis", testenv.RedisText(t, i.setting("ADNET_REDIS_ADDR"), i.setting("ADNET_REDIS_PREFIX")))
-	ingress.end(t)
-	consumers.end(t)
+	ingress.End(t)
+	consumers.End(t)
 	ids.absent(t, "PostgreSQL", testenv.PostgresText(t, i.setting("ADNET_POSTGRES_OWNER_URL")))
-	ids.absent(t, "the log of ingress", ingress.log.String())
-	ids.absent(t, "the log of consumers", consumers.log.String())
+	ids.absent(t, "the log of ingress", ingress.Log.String())
+	ids.absent(t, "the log of consumers", consumers.Log.String())
 }
 
 // clickhouse opens the analytics store; rows is every row of a table, as text.

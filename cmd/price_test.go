@@ -1,7 +1,6 @@
 package cmd_test
 
 import (
-	"encoding/base64"
 	"fmt"
 	"io"
 	"math"
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/money"
+	"adnet/internal/testenv"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 )
@@ -48,7 +48,7 @@ type priced struct {
 // and counted, for random campaigns on every wire. An impression costs the bid that won, a click
 // the stated bid.
 func TestEveryWireChargesTheBidThatWon(t *testing.T) {
-	setting := "k1:" + base64.StdEncoding.EncodeToString(random(t, 32))
+	setting := testenv.Key(t)
 	_, base, admin := standalone(t, "--demo=off", "--token-keys", setting, "--click-min-delay=0", "--click-rates=off",
 		"--admin-email", "boss@example.com", "--admin-password", "a long password")
 	keys, err := token.ParseKeys(setting)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"reflect"
 	"regexp"
 	"strings"
 	"text/tabwriter"
@@ -17,16 +16,18 @@ import (
 	"adnet/internal/postgres"
 )
 
-// secret matches the flags whose values are never shown, unless they are numbers or paths.
-var secret = regexp.MustCompile(`password|^key$|-keys?$|secret|-token$`)
+// The tag of a setting whose value is never shown: secret:"", or secret:"url" if only the password
+// in the value is secret.
+const (
+	tagSecret = "secret"
+	secretURL = "url"
+)
 
-func isSecret(flag *kong.Flag) bool {
-	switch flag.Target.Kind() {
-	case reflect.String, reflect.Slice:
-		return secret.MatchString(flag.Name) && !isFile(flag)
-	}
-	return false
-}
+// isSecret reports whether the whole value of a flag is a secret.
+func isSecret(flag *kong.Flag) bool { return holdsSecret(flag) && flag.Tag.Get(tagSecret) != secretURL }
+
+// holdsSecret reports whether the value of a flag is or contains a secret.
+func holdsSecret(flag *kong.Flag) bool { return flag.Tag.Has(tagSecret) }
 
 func isFile(flag *kong.Flag) bool { return flag.Tag.Type == "path" }
 

@@ -19,7 +19,7 @@ func TestReceiptSaysSharedWords(t *testing.T) {
 	_, err := i.run("migrate")
 	require.NoError(t, err)
 	i.serve("consumers")
-	api := client{t, i.serve("ingress").base}
+	api := client{t, i.serve("ingress").Base}
 	owner := api.register("owner@receipts.example")
 	api.do("POST", "/api/campaigns", owner.token,
 		`{"advertiser_id":"`+owner.id+

@@ -3,7 +3,6 @@ package cmd
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -12,12 +11,6 @@ import (
 // secretFile is the suffix of the variable that names the file with a secret. Environment values
 // are visible in `docker inspect`, and in /proc to processes of the same user.
 const secretFile = "_FILE"
-
-// holdsSecret reports whether the value of a flag is or contains a secret.
-func holdsSecret(flag *kong.Flag) bool {
-	return isSecret(flag) ||
-		slices.Contains([]string{"postgres-url", "postgres-owner-url", "clickhouse-url"}, flag.Name)
-}
 
 // fromFiles reads the secrets whose variable with the suffix [secretFile] is set. It fails if a
 // file cannot be read or a secret is set twice.

@@ -17,6 +17,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/kafka"
+	"adnet/internal/testenv"
 	"adnet/schemas/event"
 )
 
@@ -264,7 +265,7 @@ func TestSecretsStayInside(t *testing.T) {
 		name, value, _ := strings.Cut(setting, "=")
 		t.Setenv(name, value)
 	}
-	port := freeAddr(t)
+	port := testenv.Free(t)
 	p, base, admin := standalone(
 		t, "--demo=off", "--log-level=debug", "--embedded-kafka-port="+port[strings.LastIndex(port, ":")+1:],
 	)
@@ -294,7 +295,7 @@ func TestSecretsStayInsideOnServers(t *testing.T) {
 	_, err := i.run("migrate")
 	require.NoError(t, err)
 	consumers, ingress := i.serve("consumers"), i.serve("ingress")
-	secrets.absent(t, "a refusal", secrets.suite(t, ingress.base))
+	secrets.absent(t, "a refusal", secrets.suite(t, ingress.Base))
 	_, rows := i.clickhouse()
 	for _, table := range []string{"events", "auctions", "stats_daily", "candidate_minutes"} {
 		require.Eventually(t, func() bool { return rows(table) != "" }, 20*time.Second, 100*time.Millisecond, table)
@@ -308,8 +309,8 @@ func TestSecretsStayInsideOnServers(t *testing.T) {
 		},
 	)
 	secrets.absent(t, "the log of events", log)
-	ingress.end(t)
-	consumers.end(t)
-	secrets.absent(t, "the log of ingress", ingress.log.String())
-	secrets.absent(t, "the log of consumers", consumers.log.String())
+	ingress.End(t)
+	consumers.End(t)
+	secrets.absent(t, "the log of ingress", ingress.Log.String())
+	secrets.absent(t, "the log of consumers", consumers.Log.String())
 }

@@ -3,18 +3,14 @@ package cmd_test
 import (
 	"bufio"
 	"bytes"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,35 +30,24 @@ type installation struct {
 
 func install(t testing.TB) *installation {
 	t.Helper()
-	bin := filepath.Join(t.TempDir(), "adnet")
-	out, err := exec.Command("go", "build", "-o", bin, "adnet").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	prefix := "e2e-" + hex.EncodeToString(random(t, 4))
+	prefix := "e2e-" + hex.EncodeToString(testenv.Random(t, 4))
 	owner := testenv.Postgres(t)
 	var brokers []string
 	brokers = append(brokers, testenv.Kafka(t)...)
-	return &installation{t: t, bin: bin, env: append(os.Environ(),
+	return &installation{t: t, bin: testenv.Build(t), env: append(os.Environ(),
 		"ADNET_POSTGRES_URL="+testenv.PostgresApp(t, owner), "ADNET_POSTGRES_OWNER_URL="+owner,
 		"ADNET_CLICKHOUSE_URL="+testenv.ClickHouse(t),
 		"ADNET_REDIS_ADDR="+testenv.Redis(t), "ADNET_REDIS_PREFIX="+prefix,
 		"ADNET_KAFKA_BROKERS="+strings.Join(brokers, ","), "ADNET_KAFKA_TOPIC_PREFIX="+prefix+".",
 		"ADNET_KAFKA_PARTITIONS=4",
-		"ADNET_TOKEN_KEYS=k1:"+base64.StdEncoding.EncodeToString(random(t, 32)),
-		"ADNET_SESSION_KEYS=k1:"+base64.StdEncoding.EncodeToString(random(t, 32)),
+		"ADNET_TOKEN_KEYS="+testenv.Key(t),
+		"ADNET_SESSION_KEYS="+testenv.Key(t),
 		"ADNET_ADMIN_EMAIL=admin@e2e.example", "ADNET_ADMIN_PASSWORD=e2e admin password",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_UNREVIEWED=everywhere", "ADNET_LOG_LEVEL=warn",
 		// The load client clicks from one address as fast as it can; TestInvalidTrafficOnTwoNodes
 		// has the rules on.
 		"ADNET_CLICK_MIN_DELAY=0", "ADNET_CLICK_RATES=off",
 	)}
-}
-
-func random(t testing.TB, n int) []byte {
-	t.Helper()
-	b := make([]byte, n)
-	_, err := rand.Read(b)
-	require.NoError(t, err)
-	return b
 }
 
 // run runs a command to its end.
@@ -77,43 +62,10 @@ func (i *installation) run(args ...string) (stdout string, err error) {
 	return out.String(), err
 }
 
-// service is a running process of the installation.
-type service struct {
-	*exec.Cmd
-	base, admin string
-	log         *output
-}
-
 // serve starts a role and waits until it is ready.
-func (i *installation) serve(role string) *service {
+func (i *installation) serve(role string) *testenv.Service {
 	i.t.Helper()
-	httpAddr, adminAddr := freeAddr(i.t), freeAddr(i.t)
-	s := &service{
-		Cmd: exec.Command(i.bin, role), base: "http://" + httpAddr, admin: "http://" + adminAddr, log: new(output),
-	}
-	s.Env = append(i.env, "ADNET_HTTP_ADDR="+httpAddr, "ADNET_ADMIN_ADDR="+adminAddr, "ADNET_SPOOL_DIR="+i.t.TempDir())
-	s.Stdout, s.Stderr = s.log, s.log
-	require.NoError(i.t, s.Start())
-	i.t.Cleanup(func() { // harmless for one that has ended
-		_ = s.Process.Kill()
-		_ = s.Wait()
-	})
-	require.Eventually(i.t, func() bool {
-		reply, err := http.Get(s.admin + "/readyz")
-		if err != nil {
-			return false
-		}
-		defer reply.Body.Close()
-		return reply.StatusCode == http.StatusOK
-	}, 60*time.Second, 50*time.Millisecond, "%s is not ready: %s", role, s.log)
-	return s
-}
-
-// end stops a process as an operator would and requires a clean exit.
-func (s *service) end(t *testing.T) {
-	t.Helper()
-	require.NoError(t, s.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, s.Wait(), "%s", s.log)
+	return testenv.Serve(i.t, i.bin, role, i.env)
 }
 
 // TestRealStack follows impressions through PostgreSQL, Redis, Kafka and ClickHouse with the real
@@ -129,13 +81,13 @@ func TestRealStack(t *testing.T) {
 	ingress, second := i.serve("ingress"), i.serve("ingress")
 
 	// One process is killed while beacons arrive; another takes over.
-	killed := make(chan *service, 1)
+	killed := make(chan *testenv.Service, 1)
 	go func() {
 		time.Sleep(4 * time.Second)
 		_ = consumers.Process.Kill()
 		killed <- i.serve("consumers")
 	}()
-	text, err := i.run("load", "--url", ingress.base, "--campaigns", "demo", "--contexts", "demo", "--duplicates",
+	text, err := i.run("load", "--url", ingress.Base, "--campaigns", "demo", "--contexts", "demo", "--duplicates",
 		"0.1",
 		"--clicks", "0.2", "--conversions", "0.05", "--rate", "80", "--settle-wait", "60s", "--json")
 	require.NoError(t, err)
@@ -171,9 +123,9 @@ func TestRealStack(t *testing.T) {
 	t.Run("a refused session is refused on the other node", func(t *testing.T) {
 		refusedOnTheOtherNode(t, ingress, second)
 	})
-	ingress.end(t)
-	second.end(t)
-	consumers.end(t)
+	ingress.End(t)
+	second.End(t)
+	consumers.End(t)
 	checks, err = i.run("verify")
 	require.NoError(t, err)
 	require.Contains(t, checks, "all clean")
@@ -181,8 +133,8 @@ func TestRealStack(t *testing.T) {
 
 // refusedOnTheOtherNode has a person in need ask one node: within 2 s the other one shows that
 // session no ad either, and every other session as before.
-func refusedOnTheOtherNode(t *testing.T, here, there *service) {
-	api, other := client{t, here.base}, client{t, there.base}
+func refusedOnTheOtherNode(t *testing.T, here, there *testenv.Service) {
+	api, other := client{t, here.Base}, client{t, there.Base}
 	publisher := api.register("need-pub@e2e.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
 	need := api.do("POST", "/v1/ad-request", key, `{"context":"I want to kill myself tonight","session_id":"s1"}`, 200)
@@ -197,8 +149,8 @@ func refusedOnTheOtherNode(t *testing.T, here, there *service) {
 
 // pauseReachesTheOtherNode pauses on one node while the other serves: after the reply that node
 // does not serve the campaign either.
-func pauseReachesTheOtherNode(t *testing.T, here, there *service) {
-	api, other := client{t, here.base}, client{t, there.base}
+func pauseReachesTheOtherNode(t *testing.T, here, there *testenv.Service) {
+	api, other := client{t, here.Base}, client{t, there.Base}
 	owner, publisher := api.register("pause-owner@e2e.example"), api.register("pause-pub@e2e.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
 	created := api.do("POST", "/api/campaigns", owner.token,
@@ -284,10 +236,10 @@ func TestVerifyFindsADifference(t *testing.T) {
 
 // spooled is the number of events that the nodes wrote to disk because Kafka was slow or away. Each
 // of them may be on the log twice and be refused once.
-func spooled(t testing.TB, nodes ...*service) (n int64) {
+func spooled(t testing.TB, nodes ...*testenv.Service) (n int64) {
 	t.Helper()
 	for _, node := range nodes {
-		n += int64(metric(t, node.admin, "adnet_spool_records_total"))
+		n += int64(metric(t, node.Admin, "adnet_spool_records_total"))
 	}
 	return n
 }

@@ -1,7 +1,6 @@
 package cmd_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,27 +19,9 @@ import (
 	"adnet/internal/testenv"
 )
 
-// output is a writer that tests read while the program writes.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
-
 // program is a run of cmd.Main, the same code as the binary's.
 type program struct {
-	out, err *output
+	out, err *testenv.Output
 	stop     context.CancelFunc
 	status   chan int
 }
@@ -49,7 +29,7 @@ type program struct {
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &program{out: new(output), err: new(output), stop: cancel, status: make(chan int, 1)}
+	p := &program{out: new(testenv.Output), err: new(testenv.Output), stop: cancel, status: make(chan int, 1)}
 	go func() { p.status <- cmd.Main(ctx, cmd.Invocation{Args: args, Stdout: p.out, Stderr: p.err}) }()
 	t.Cleanup(cancel)
 	return p
@@ -77,7 +57,7 @@ func (p *program) says(t *testing.T, text string) {
 
 func standalone(t *testing.T, args ...string) (p *program, base, admin string) {
 	t.Helper()
-	httpAddr, adminAddr := freeAddr(t), freeAddr(t)
+	httpAddr, adminAddr := testenv.Free(t), testenv.Free(t)
 	p = start(
 		t,
 		append(
@@ -86,13 +66,6 @@ func standalone(t *testing.T, args ...string) (p *program, base, admin string) {
 	)
 	p.says(t, "http://"+httpAddr)
 	return p, "http://" + httpAddr, "http://" + adminAddr
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	addr, err := testenv.FreeAddr()
-	require.NoError(t, err)
-	return addr
 }
 
 // TestGreetingLinesWorkWhenPasted plays the newcomer: the four printed lines go to a shell as they

@@ -64,7 +64,7 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 	require.NoError(t, err)
 	i.serve("consumers")
 	here, there := i.serve("ingress"), i.serve("ingress")
-	api := client{t, here.base}
+	api := client{t, here.Base}
 	boss := api.do(
 		"POST", "/api/auth", "", `{"email":"admin@e2e.example","password":"e2e admin password"}`, 200,
 	)["token"].(string)
@@ -89,7 +89,7 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 	campaign := created["campaign"].(map[string]any)["id"].(string)
 
 	ask := func(method, path, body string, header ...string) func() (int, string) {
-		return func() (int, string) { return askAs(t, there.base, method, path, body, header...) }
+		return func() (int, string) { return askAs(t, there.Base, method, path, body, header...) }
 	}
 	bearer := func(key string) []string { return []string{"Authorization", "Bearer " + key} }
 	ok := func(status int, _ string) bool { return status < 300 }
@@ -97,7 +97,7 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 	bid := `{"id":"r","imp":[{"id":"1","banner":{"w":300,"h":250},"ext":{"mcp_context":{"intent":"nothing xyzzy"}}}]}`
 	anAd := `{"context":"nothing that anybody sells, xyzzy"}`
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	cookie := consoleCookie(t, here.base, `{"email":"suspended@e2e.example","password":"correct horse","cookie":true}`)
+	cookie := consoleCookie(t, here.Base, `{"email":"suspended@e2e.example","password":"correct horse","cookie":true}`)
 	ways := []way{
 		{"publisher key", ask("POST", "/v1/ad-request", anAd, bearer(mine)...), ok, false},
 		{
@@ -165,8 +165,8 @@ func TestSuspensionReachesTheOtherNode(t *testing.T) {
 	owner.token = api.do(
 		"POST", "/api/auth", "", `{"email":"suspended@e2e.example","password":"correct horse"}`, 200,
 	)["token"].(string)
-	t.Run("names", func(t *testing.T) { namesReachTheOtherNode(t, api, there.base, boss, owner, others) })
-	t.Run("health", func(t *testing.T) { healthOfAll(t, client{t, there.base}, boss) })
+	t.Run("names", func(t *testing.T) { namesReachTheOtherNode(t, api, there.Base, boss, owner, others) })
+	t.Run("health", func(t *testing.T) { healthOfAll(t, client{t, there.Base}, boss) })
 }
 
 // namesReachTheOtherNode has administrators and the owner of a campaign decide on one node how its

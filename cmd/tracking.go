@@ -60,7 +60,7 @@ func (r *ingressRole) tracking() (err error) {
 // sharedWords finds the words shared by a request and a campaign. The auction records them as
 // numbers, and the texts of the campaign hold them in clear.
 type sharedWords struct {
-	terms     backends.Terms
+	terms     backends.TermReader
 	campaigns interface {
 		Campaign(ctx context.Context, id uuid.UUID) (campaign.Campaign, error)
 	}

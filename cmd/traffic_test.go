@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/testenv"
 )
 
 // TestInvalidTrafficOnTwoNodes is the protections of SECURITY.md on the real servers: one
@@ -22,8 +24,8 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 	_, err := i.run("migrate")
 	require.NoError(t, err)
 	consumers := i.serve("consumers")
-	nodes := []*service{i.serve("ingress"), i.serve("ingress")}
-	api := client{t, nodes[0].base}
+	nodes := []*testenv.Service{i.serve("ingress"), i.serve("ingress")}
+	api := client{t, nodes[0].Base}
 	owner, publisher := api.register("traffic-owner@e2e.example"), api.register("traffic-pub@e2e.example")
 	key := api.do("POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, 201)["key"].(string)
 	created := api.do("POST", "/api/campaigns", owner.token,
@@ -46,7 +48,7 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 	fire := func(node int, link any, agent string) (int, []byte) {
 		u, err := url.Parse(link.(string))
 		require.NoError(t, err)
-		request, err := http.NewRequest("GET", nodes[node].base+u.RequestURI(), nil)
+		request, err := http.NewRequest("GET", nodes[node].Base+u.RequestURI(), nil)
 		require.NoError(t, err)
 		request.Header.Set("User-Agent", agent)
 		reply, err := noRedirect.Do(request)
@@ -112,5 +114,5 @@ func TestInvalidTrafficOnTwoNodes(t *testing.T) {
 	}
 	require.Empty(t, reasons)
 	require.Eventually(t, func() bool { _, err := i.run("verify"); return err == nil }, 30*time.Second, time.Second)
-	consumers.end(t)
+	consumers.End(t)
 }

@@ -85,7 +85,7 @@ func TestTrain(t *testing.T) {
 	i.env = append(i.env, "ADNET_TRAIN=off")
 	i.serve("consumers")
 	node := i.serve("ingress")
-	api := client{t, node.base}
+	api := client{t, node.Base}
 	publisher := api.register("train-pub@e2e.example")
 	key := api.do(
 		"POST", "/api/keys", publisher.token, `{"kind":"publisher","name":"bot"}`, http.StatusCreated,

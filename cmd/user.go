@@ -53,7 +53,7 @@ type email struct {
 // secretText reads a password from the environment or from standard input, which keeps it out of
 // process lists.
 type secretText struct {
-	Text string `name:"password" env:"ADNET_USER_PASSWORD" help:"The password; read from standard input when not set."`
+	Text string `name:"password" env:"ADNET_USER_PASSWORD" secret:"" help:"The password; read from standard input when not set."`
 }
 
 func (s secretText) read(p cli.Process) (string, error) {
@@ -142,7 +142,7 @@ func (c *userPassword) Run(u *user, p cli.Process) error {
 type userInvite struct {
 	email       `embed:""`
 	Days        int    `name:"days" default:"7" help:"Validity of the invitation in days."`
-	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" help:"Keys that sign logins and invitations, the same as on the ingress nodes."`
+	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" secret:"" help:"Keys that sign logins and invitations, the same as on the ingress nodes."`
 }
 
 // Run prints the invitation.

@@ -171,8 +171,8 @@ LIMIT {most:UInt32}`
 )
 
 // Only placements with a view in the last week can report views: most pages of an integration
-// method report none. What servers report teaches nothing (traffic.ReportsViews). A view may arrive on the day after its impression, and counts only with a
-// valid one.
+// method report none. What servers report teaches nothing (traffic.ReportsViews). A view may arrive
+// on the day after its impression, and counts only with a valid one.
 const viewsQuery = `
 SELECT i.developer_id AS developer_id, toInt64(count()) AS impressions, toInt64(countIf(coalesce(v.found,
 	0) = 1)) AS views

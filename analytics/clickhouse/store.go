@@ -36,7 +36,7 @@ import (
 // protocol) and may carry the driver's options; it can hold a password and must be masked when
 // printed.
 type Config struct {
-	URL         string        `name:"clickhouse-url" env:"ADNET_CLICKHOUSE_URL" default:"clickhouse://127.0.0.1:9000/adnet" help:"ClickHouse, native protocol: clickhouse://[user:password@]host:port/database; secure=true encrypts the link, several host:port separated by commas are tried in their order."`
+	URL         string        `name:"clickhouse-url" env:"ADNET_CLICKHOUSE_URL" secret:"url" default:"clickhouse://127.0.0.1:9000/adnet" help:"ClickHouse, native protocol: clickhouse://[user:password@]host:port/database; secure=true encrypts the link, several host:port separated by commas are tried in their order."`
 	CA          string        `name:"clickhouse-ca" env:"ADNET_CLICKHOUSE_CA" type:"path" help:"PEM file of the authorities that sign the certificate of ClickHouse (default: the system's)."`
 	Cert        string        `name:"clickhouse-cert" env:"ADNET_CLICKHOUSE_CERT" type:"path" help:"PEM file of this client's certificate, for a ClickHouse that wants one."`
 	Key         string        `name:"clickhouse-key" env:"ADNET_CLICKHOUSE_KEY" type:"path" help:"PEM file of the certificate's key."`

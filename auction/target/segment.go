@@ -13,11 +13,11 @@ import (
 
 // segment is an immutable index over one set of campaigns. Campaigns form a group if they have
 // equal targeting, text (but for lone words, see lone.go), billing, format, dates and suits, and an
-// aim of equal worth, and if all or none are bound. Within a group the relevance is the same for every request without a lone
-// word, so the order by bid is the order by value. Groups are numbered by descending value of their
-// highest bid at full relevance, then by that bid (values are rounded), then by topic. Each block
-// of groups stores the highest value of any, so that a search skips blocks that cannot contain the
-// next candidate.
+// aim of equal worth, and if all or none are bound. Within a group the relevance is the same for
+// every request without a lone word, so the order by bid is the order by value. Groups are numbered
+// by descending value of their highest bid at full relevance, then by that bid (values are
+// rounded), then by topic. Each block of groups stores the highest value of any, so that a search
+// skips blocks that cannot contain the next candidate.
 type segment struct {
 	table     *ranker.Table
 	words     *lexicon.Table

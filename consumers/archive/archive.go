@@ -13,7 +13,7 @@
 // small blocks cost the sink as much as large ones. Its records may therefore belong to partitions
 // that have moved to another process. Those records are read from the log directly.
 //
-// [Auctions] and [Notices] are best effort: a crash may lose or repeat some of them.
+// A [Copier] of auctions and notices is best effort: a crash may lose or repeat some of them.
 //
 // # Not obvious
 //

@@ -601,7 +601,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, "positive")
 	_, err = archive.New(config, archive.Deps{})
 	require.ErrorContains(t, err, "required")
-	_, err = archive.NewAuctions(config, archive.AuctionDeps{})
+	_, err = archive.NewAuctions(config, archive.CopyDeps[report.Auction]{})
 	require.ErrorContains(t, err, "required")
 }
 

@@ -1,11 +1,8 @@
 package archive
 
 import (
-	"context"
-	"log/slog"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/proto"
 
 	"adnet/internal/consent"
@@ -14,35 +11,9 @@ import (
 	"adnet/schemas/event"
 )
 
-// AuctionSink is the analytics store. Repeating an insert under the same token changes nothing.
-type AuctionSink interface {
-	InsertAuctions(ctx context.Context, token string, rows []report.Auction) error
-}
-
-// AuctionDeps holds the dependencies of [Auctions]. All are required.
-type AuctionDeps struct {
-	Records Records // of the auctions topic, by its committed offsets
-	Sink    AuctionSink
-	Log     *slog.Logger
-	Metrics prometheus.Registerer
-}
-
-// Auctions archives the outcomes of auctions, best effort. A block that the store rejects for half
-// a minute is counted and dropped. A crash between insert and commit may cut the repeated records
-// differently, so that some are counted twice. No money depends on them.
-type Auctions struct{ *copier[report.Auction] }
-
-// NewAuctions checks the settings. It opens nothing. Errors: as [New].
-func NewAuctions(cfg Config, deps AuctionDeps) (*Auctions, error) {
-	s := topic[report.Auction]{
-		name: "auctions", help: "Outcomes of auctions", records: deps.Records, log: deps.Log, metrics: deps.Metrics,
-		decode: auctionRow,
-	}
-	if deps.Sink != nil {
-		s.insert = deps.Sink.InsertAuctions
-	}
-	c, err := newCopier(cfg, s)
-	return &Auctions{c}, err
+// NewAuctions archives the outcomes of auctions. Errors: as [New].
+func NewAuctions(cfg Config, deps CopyDeps[report.Auction]) (*Copier[report.Auction], error) {
+	return newCopier(cfg, deps, topic[report.Auction]{"auctions", "Outcomes of auctions", auctionRow})
 }
 
 func auctionRow(value []byte) (report.Auction, bool) {

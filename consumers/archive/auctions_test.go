@@ -54,9 +54,9 @@ func TestAuctionsAreArchivedAndTriedAgain(t *testing.T) {
 	bad := record(t, 8, &event.Auction{Reason: "an outcome without an id"})
 	log := &scripted{polls: [][]event.Record{{record(t, 7, won), bad}}}
 	sink := &auctionSink{fail: 1}
-	a, err := archive.NewAuctions(
-		config, archive.AuctionDeps{Records: log, Sink: sink, Log: quiet(), Metrics: prometheus.NewRegistry()},
-	)
+	a, err := archive.NewAuctions(config, archive.CopyDeps[report.Auction]{
+		Records: log, Insert: sink.InsertAuctions, Log: quiet(), Metrics: prometheus.NewRegistry(),
+	})
 	require.NoError(t, err)
 	stop := run(t, a.Run)
 	require.Eventually(t, func() bool { return sink.len() == 1 }, patience, time.Millisecond)

@@ -19,53 +19,59 @@ import (
 // patience is the time for which a block of a best-effort stream is retried before it is dropped.
 const patience = 30 * time.Second
 
-// topic describes the source topic of a best-effort copy.
-type topic[R any] struct {
-	name    string // of the metrics and log lines: auctions, notices
-	help    string
-	records Records // by its committed offsets
-	log     *slog.Logger
-	metrics prometheus.Registerer
-	decode  func(value []byte) (row R, ok bool)
-	insert  func(ctx context.Context, token string, rows []R) error
+// CopyDeps holds the dependencies of a [Copier]. All are required.
+type CopyDeps[R any] struct {
+	Records Records // of the topic, by its committed offsets
+	// Insert writes rows to the analytics store. Repeating an insert under the same token changes
+	// nothing.
+	Insert  func(ctx context.Context, token string, rows []R) error
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
 }
 
-// copier archives one topic, best effort. A block that the store rejects for half a minute is
+// topic describes the source topic of a best-effort copy.
+type topic[R any] struct {
+	name   string // of the metrics and log lines: auctions, notices
+	help   string
+	decode func(value []byte) (row R, ok bool)
+}
+
+// Copier archives one topic, best effort. A block that the store rejects for half a minute is
 // counted and dropped. A crash between insert and commit may cut the repeated records differently,
 // so that some arrive twice. No money depends on them.
-type copier[R any] struct {
+type Copier[R any] struct {
 	cfg     Config
+	deps    CopyDeps[R]
 	topic   topic[R]
 	rows    prometheus.Counter
 	dropped prometheus.Counter
 	often   *obs.LimitedLogger
 }
 
-func newCopier[R any](cfg Config, s topic[R]) (*copier[R], error) {
+func newCopier[R any](cfg Config, deps CopyDeps[R], s topic[R]) (*Copier[R], error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if s.records == nil || s.insert == nil || s.log == nil || s.metrics == nil {
-		return nil, errors.New("archive: records, sink, log and metrics are required")
+	if deps.Records == nil || deps.Insert == nil || deps.Log == nil || deps.Metrics == nil {
+		return nil, errors.New("archive: records, insert, log and metrics are required")
 	}
-	c := &copier[R]{
-		cfg: cfg, topic: s, often: obs.Limited(s.log, time.Second),
-		rows: obs.Register(s.metrics, prometheus.NewCounter(prometheus.CounterOpts{
+	return &Copier[R]{
+		cfg: cfg, deps: deps, topic: s, often: obs.Limited(deps.Log, time.Second),
+		rows: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_archive_" + s.name + "_total", Help: s.help + " archived.",
 		})),
-		dropped: obs.Register(s.metrics, prometheus.NewCounter(prometheus.CounterOpts{
+		dropped: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_archive_" + s.name + "_dropped_total",
 			Help: s.help + " dropped: not decodable, or refused by the store.",
 		})),
-	}
-	return c, nil
+	}, nil
 }
 
 // Run archives until ctx ends, in blocks of what arrived during Linger. It returns nil, and only
 // after ctx ended.
-func (c *copier[R]) Run(ctx context.Context) error {
+func (c *Copier[R]) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		records, err := c.topic.records.Poll(ctx, c.cfg.ChunkRows)
+		records, err := c.deps.Records.Poll(ctx, c.cfg.ChunkRows)
 		if err != nil {
 			if ctx.Err() == nil {
 				c.often.Warn(ctx, "poll of "+c.topic.name+" failed", "error", err)
@@ -81,7 +87,7 @@ func (c *copier[R]) Run(ctx context.Context) error {
 			c.dropped.Add(float64(len(rows)))
 			c.often.Warn(ctx, c.topic.name+" dropped: the analytics store refused them", "error", err)
 		}
-		if err := c.topic.records.Done(ctx); err != nil && ctx.Err() == nil {
+		if err := c.deps.Records.Done(ctx); err != nil && ctx.Err() == nil {
 			c.often.Warn(ctx, "commit of "+c.topic.name+" failed", "error", err)
 		}
 		if len(records) < c.cfg.ChunkRows {
@@ -91,14 +97,14 @@ func (c *copier[R]) Run(ctx context.Context) error {
 	return nil
 }
 
-func (c *copier[R]) insert(ctx context.Context, token string, rows []R) error {
+func (c *Copier[R]) insert(ctx context.Context, token string, rows []R) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		try, cancel := context.WithTimeout(ctx, c.cfg.InsertTimeout)
 		defer cancel()
-		return struct{}{}, c.topic.insert(try, token, rows)
+		return struct{}{}, c.deps.Insert(try, token, rows)
 	}, backoff.WithMaxElapsedTime(patience))
 	if err == nil {
 		c.rows.Add(float64(len(rows)))
@@ -107,7 +113,7 @@ func (c *copier[R]) insert(ctx context.Context, token string, rows []R) error {
 }
 
 // block decodes the records of one poll. The token names its ranges.
-func (c *copier[R]) block(records []event.Record) (token string, rows []R) {
+func (c *Copier[R]) block(records []event.Record) (token string, rows []R) {
 	rows = make([]R, 0, len(records))
 	var ranges []string
 	var open stream.Range

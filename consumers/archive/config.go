@@ -13,7 +13,7 @@ import (
 	"adnet/schemas/event"
 )
 
-// Config holds the operator's settings. It serves both [Archiver] and [Auctions].
+// Config holds the operator's settings. It serves both [Archiver] and [Copier].
 type Config struct {
 	ChunkRows     int           `name:"archive-chunk-rows" env:"ADNET_ARCHIVE_CHUNK_ROWS" default:"50000" help:"Most rows of one insert into the analytics store."`
 	Linger        time.Duration `name:"archive-linger" env:"ADNET_ARCHIVE_LINGER" default:"250ms" help:"Least time between two inserts of less than a full block. Longer is less work, shorter fresher stats."`

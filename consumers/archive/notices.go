@@ -1,11 +1,8 @@
 package archive
 
 import (
-	"context"
-	"log/slog"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/proto"
 
 	"adnet/internal/money"
@@ -13,33 +10,9 @@ import (
 	"adnet/schemas/event"
 )
 
-// NoticeSink is the analytics store. Repeating an insert under the same token changes nothing.
-type NoticeSink interface {
-	InsertNotices(ctx context.Context, token string, rows []report.Notice) error
-}
-
-// NoticeDeps holds the dependencies of [Notices]. All are required.
-type NoticeDeps struct {
-	Records Records // of the notices topic, by its committed offsets
-	Sink    NoticeSink
-	Log     *slog.Logger
-	Metrics prometheus.Registerer
-}
-
-// Notices archives the notices of exchanges about bids, best effort like [Auctions].
-type Notices struct{ *copier[report.Notice] }
-
-// NewNotices checks the settings. It opens nothing. Errors: as [New].
-func NewNotices(cfg Config, deps NoticeDeps) (*Notices, error) {
-	s := topic[report.Notice]{
-		name: "notices", help: "OpenRTB notices", records: deps.Records, log: deps.Log, metrics: deps.Metrics,
-		decode: noticeRow,
-	}
-	if deps.Sink != nil {
-		s.insert = deps.Sink.InsertNotices
-	}
-	c, err := newCopier(cfg, s)
-	return &Notices{c}, err
+// NewNotices archives the notices of exchanges about bids. Errors: as [New].
+func NewNotices(cfg Config, deps CopyDeps[report.Notice]) (*Copier[report.Notice], error) {
+	return newCopier(cfg, deps, topic[report.Notice]{"notices", "OpenRTB notices", noticeRow})
 }
 
 var (

@@ -61,7 +61,9 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 	}}}
 	sink := &noticeSink{fail: 1}
 	metrics := prometheus.NewRegistry()
-	n, err := archive.NewNotices(config, archive.NoticeDeps{Records: log, Sink: sink, Log: quiet(), Metrics: metrics})
+	n, err := archive.NewNotices(config, archive.CopyDeps[report.Notice]{
+		Records: log, Insert: sink.InsertNotices, Log: quiet(), Metrics: metrics,
+	})
 	require.NoError(t, err)
 	stop := run(t, n.Run)
 	require.Eventually(t, func() bool { return sink.len() == 2 }, patience, time.Millisecond)
@@ -78,12 +80,12 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 	require.Equal(t, []string{token, token}, sink.tokens)
 
 	// Auctions and notices report beside each other.
-	_, err = archive.NewAuctions(
-		config, archive.AuctionDeps{Records: log, Sink: &auctionSink{}, Log: quiet(), Metrics: metrics},
-	)
+	_, err = archive.NewAuctions(config, archive.CopyDeps[report.Auction]{
+		Records: log, Insert: new(auctionSink).InsertAuctions, Log: quiet(), Metrics: metrics,
+	})
 	require.NoError(t, err)
-	_, err = archive.NewNotices(
-		config, archive.NoticeDeps{Records: log, Log: quiet(), Metrics: prometheus.NewRegistry()},
-	)
+	_, err = archive.NewNotices(config, archive.CopyDeps[report.Notice]{
+		Records: log, Log: quiet(), Metrics: prometheus.NewRegistry(),
+	})
 	require.Error(t, err)
 }

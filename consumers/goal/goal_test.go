@@ -152,7 +152,7 @@ func TestROASLearnsWhatAConversionIsWorth(t *testing.T) {
 	w.minutes(t, s, 1)
 	w.happens(5*money.USD, 5, 400*money.USD)
 	w.minutes(t, s, 1)
-	bid, aim := w.record.Campaign.Offer()
+	bid, aim := w.record.Campaign.AuctionBid()
 	require.Equal(t, campaign.DefaultBid, bid)
 	require.Zero(t, aim, "five values say little")
 	w.happens(5*money.USD, 5, 400*money.USD)

@@ -202,7 +202,7 @@ func (l *Leases) BidLife() time.Duration { return min(l.cfg.BidWindow, l.deps.Im
 
 // Expected returns the expected price of an impression of the campaign, micro-USD, at least 1. For
 // cpm it is the charge of the impression or the view.
-func Expected(c *auction.Campaign, of auction.Offer) money.Micros {
+func Expected(c *auction.Campaign, of auction.Valuation) money.Micros {
 	if c.Billing.Thousands() {
 		return max(1, of.Price)
 	}
@@ -235,7 +235,7 @@ func (r *Reservation) Begin(leases *Leases, id uuid.UUID, now time.Time, bid boo
 // Check implements [auction.Gate]. It takes the expected price from the node's lease. For a
 // campaign without a lease it calls the shared store, for at most [Config.Wait] in total per
 // auction.
-func (r *Reservation) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (r *Reservation) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	l := r.leases
 	if !l.Live(r.now) {
 		return auction.Stale
@@ -286,7 +286,7 @@ func (l *Leases) Warm(ctx context.Context, c *auction.Campaign) {
 	for ctx.Err() == nil {
 		var r Reservation
 		r.Begin(l, id, l.deps.Now(), false)
-		reason := r.Check(c, auction.Offer{EffectiveCPM: c.Bid, Price: c.Billing.Price(c.Bid, c.Bid)})
+		reason := r.Check(c, auction.Valuation{EffectiveCPM: c.Bid, Price: c.Billing.Price(c.Bid, c.Bid)})
 		r.Cancel()
 		if reason != auction.Stale {
 			return

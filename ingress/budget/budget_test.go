@@ -84,8 +84,8 @@ func (n *node) serve(t testing.TB, c *auction.Campaign, bid bool) (served, bool)
 }
 
 // offered is what an auction offers of c at an effective CPM.
-func offered(c *auction.Campaign, effectiveCPM money.Micros) auction.Offer {
-	return auction.Offer{EffectiveCPM: effectiveCPM, Price: c.Billing.Price(c.Bid, effectiveCPM)}
+func offered(c *auction.Campaign, effectiveCPM money.Micros) auction.Valuation {
+	return auction.Valuation{EffectiveCPM: effectiveCPM, Price: c.Billing.Price(c.Bid, effectiveCPM)}
 }
 
 // auctionID is a UUIDv7 of the clock of the test.

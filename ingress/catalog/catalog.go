@@ -231,7 +231,7 @@ type roomGate struct {
 }
 
 // Check implements [auction.Gate].
-func (g roomGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (g roomGate) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	if room, known := g.campaigns.room(uuid.UUID(c.ID)); known && room.Left(g.day) < of.Price {
 		return auction.Budget
 	}

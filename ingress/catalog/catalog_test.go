@@ -330,7 +330,7 @@ func TestGateChecksRooms(t *testing.T) {
 	check := func(at time.Time) auction.Reason {
 		return c.Gate(at).Check(
 			&auction.Campaign{ID: auction.ID(id(1)), Bid: 2 * money.USD, Billing: 1},
-			auction.Offer{Price: 2 * money.USD},
+			auction.Valuation{Price: 2 * money.USD},
 		)
 	}
 	require.Empty(t, check(start), "exactly the price is left")
@@ -339,13 +339,13 @@ func TestGateChecksRooms(t *testing.T) {
 	w.listener().Rooms([]reserve.Room{room(5, today, 5*money.USD), {CampaignID: id(2), Version: 1}})
 	soon(t, func() bool {
 		return c.Gate(start).Check(
-			&auction.Campaign{ID: auction.ID(id(2)), Bid: 1, Billing: 1}, auction.Offer{Price: 1},
+			&auction.Campaign{ID: auction.ID(id(2)), Bid: 1, Billing: 1}, auction.Valuation{Price: 1},
 		) == auction.Budget
 	})
 	require.Equal(t, auction.Budget, check(start), "an older room never overwrites")
 	require.Empty(t, check(start.AddDate(0, 0, 1)), "the next day's budget is whole")
 	require.Empty(
-		t, c.Gate(start).Check(&auction.Campaign{ID: auction.ID(id(9)), Bid: 1, Billing: 1}, auction.Offer{Price: 1}),
+		t, c.Gate(start).Check(&auction.Campaign{ID: auction.ID(id(9)), Bid: 1, Billing: 1}, auction.Valuation{Price: 1}),
 		"unknown rooms are settlement's matter",
 	)
 }

@@ -336,7 +336,7 @@ func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.C
 func bare(k *campaign.Campaign) auction.Campaign {
 	billing, _ := ranker.ParseBilling(string(k.Billing()))
 	format, _ := target.ParseFormat(string(k.Format))
-	bid, aim := k.Offer()
+	bid, aim := k.AuctionBid()
 	entry := auction.Campaign{
 		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: bid, Aim: aim, Billing: billing,
 		Format:       format,

@@ -171,7 +171,7 @@ func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) 
 
 func (a *API) state(k *campaign.Campaign) stateReply {
 	billing, _ := ranker.ParseBilling(string(k.Billing()))
-	most, _ := k.Offer()
+	most, _ := k.AuctionBid()
 	s := stateReply{
 		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount,
 		UnitPrice:   billing.Price(most, most),

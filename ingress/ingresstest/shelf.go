@@ -72,7 +72,7 @@ func (s *Shelf) Fresh(time.Time) bool { return !s.Stale }
 
 // Gate implements offer.Catalog.
 func (s *Shelf) Gate(time.Time) auction.Gate {
-	return auction.GateFunc(func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+	return auction.GateFunc(func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
 		if s.Check != nil {
 			return s.Check(c)
 		}

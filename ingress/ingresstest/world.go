@@ -22,6 +22,7 @@ import (
 	"adnet/ingress/offer"
 	"adnet/internal/account"
 	"adnet/internal/memory"
+	"adnet/internal/memory/analytics"
 	"adnet/internal/obs"
 	"adnet/internal/token"
 	"adnet/internal/token/tokentest"
@@ -57,7 +58,7 @@ type World struct {
 	HTTP      *httpapi.Server // without routes: the test mounts the ones it needs
 	Contract  *apitest.Contract
 	Store     *memory.Stores
-	Reports   *memory.Reports
+	Reports   *analytics.Store
 	Ring      *token.Keyring
 	Sessions  *token.Sessions
 	Auth      *httpapi.Auth
@@ -82,7 +83,7 @@ func New(t testing.TB, o Options) *World {
 		o.Now = Start
 	}
 	w := &World{
-		T: t, Contract: contract(t), Reports: memory.NewReports(), Shelf: &Shelf{}, Log: &Sink{}, Recording: true,
+		T: t, Contract: contract(t), Reports: analytics.New(), Shelf: &Shelf{}, Log: &Sink{}, Recording: true,
 		Now: o.Now, Clock: o.Clock, Logger: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 	}
 	w.Shelf.Put()

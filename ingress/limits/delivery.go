@@ -21,19 +21,19 @@ type Delivery struct {
 // change every second, but only slightly.
 const pacedFor = 60
 
-// Gate is the gate of one auction. It checks caps, then budgets, then pacing, which counts its
-// calls. The zero value lets every campaign pass.
-type Gate struct {
+// DeliveryGate is the gate of one auction. It checks caps, then budgets, then pacing, which counts
+// its calls. The zero value lets every campaign pass.
+type DeliveryGate struct {
 	inner auction.Gate
 	pacer *pacing.Pacer
 	id    uuid.UUID
 	visit frequency.Visit
 }
 
-// Begin makes g the gate of auction id, in front of inner. [Gate.End] must be called. Until then
-// other auctions of the same session wait.
-func (d *Delivery) Begin(ctx context.Context, g *Gate, id uuid.UUID, ask frequency.Ask, inner auction.Gate) {
-	*g = Gate{inner: inner, id: id}
+// Begin makes g the gate of auction id, in front of inner. [DeliveryGate.End] must be called. Until
+// then other auctions of the same session wait.
+func (d *Delivery) Begin(ctx context.Context, g *DeliveryGate, id uuid.UUID, ask frequency.Ask, inner auction.Gate) {
+	*g = DeliveryGate{inner: inner, id: id}
 	if d == nil {
 		return
 	}
@@ -44,7 +44,7 @@ func (d *Delivery) Begin(ctx context.Context, g *Gate, id uuid.UUID, ask frequen
 }
 
 // Check implements [auction.Gate].
-func (g *Gate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (g *DeliveryGate) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	if reason := g.visit.Check(c); reason != "" {
 		return reason
 	}
@@ -64,10 +64,10 @@ func (g *Gate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
 }
 
 // Capped returns the reason if the session has reached the cap of c, whatever its budget, else "".
-func (g *Gate) Capped(c *auction.Campaign) auction.Reason { return g.visit.Check(c) }
+func (g *DeliveryGate) Capped(c *auction.Campaign) auction.Reason { return g.visit.Check(c) }
 
 // Undo implements [auction.Gate].
-func (g *Gate) Undo(c *auction.Campaign) {
+func (g *DeliveryGate) Undo(c *auction.Campaign) {
 	if g.pacer != nil {
 		g.pacer.Undo(c)
 	}
@@ -77,11 +77,11 @@ func (g *Gate) Undo(c *auction.Campaign) {
 }
 
 // Early returns the number of turns until the conversation may have its next ad, 0 for now.
-func (g *Gate) Early() (turns int) { return g.visit.Wait() }
+func (g *DeliveryGate) Early() (turns int) { return g.visit.Wait() }
 
 // RetryAfter returns when to retry after reason, in seconds or in turns of the conversation. It
 // returns 0 if waiting does not help or the time is unknown.
-func (g *Gate) RetryAfter(reason auction.Reason) (seconds, turns int) {
+func (g *DeliveryGate) RetryAfter(reason auction.Reason) (seconds, turns int) {
 	switch reason {
 	case auction.Paced:
 		return pacedFor, 0
@@ -92,4 +92,4 @@ func (g *Gate) RetryAfter(reason auction.Reason) (seconds, turns int) {
 }
 
 // End ends the auction with its winner, nil for none. RetryAfter still works afterwards.
-func (g *Gate) End(winner *auction.Campaign) { g.visit.End(g.id, winner) }
+func (g *DeliveryGate) End(winner *auction.Campaign) { g.visit.End(g.id, winner) }

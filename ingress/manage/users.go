@@ -12,6 +12,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
+	"adnet/internal/person"
 )
 
 // Page sizes of the account list, and the maximum length of a search in bytes.
@@ -95,29 +96,25 @@ type ruling struct {
 
 // accountReply is an account in replies to administrators.
 type accountReply struct {
-	ID          uuid.UUID    `json:"id"`
-	DeveloperID uuid.UUID    `json:"developer_id"`
-	Email       string       `json:"email"`
-	Role        account.Role `json:"role"`
-	Suspended   bool         `json:"suspended"`
-	Erased      bool         `json:"erased"`
-	CreatedAt   time.Time    `json:"created_at"`
-	ParentID    *uuid.UUID   `json:"parent_id,omitempty"` // of a seat: its owner
-	Seats       int          `json:"seats"`
+	person.Account
+	Suspended bool       `json:"suspended"`
+	Erased    bool       `json:"erased"`
+	CreatedAt time.Time  `json:"created_at"`
+	ParentID  *uuid.UUID `json:"parent_id,omitempty"` // of a seat: its owner
+	Seats     int        `json:"seats"`
 	// The family's oldest account, and the family that an account is bound to which was never charged.
 	FamilyID *uuid.UUID `json:"family_id,omitempty"` // in lists
 	BoundTo  *uuid.UUID `json:"bound_to,omitempty"`
 
-	Name      string               `json:"name"` // shown on receipts
-	NameState account.NameState    `json:"name_state"`
-	Verified  bool                 `json:"name_verified"`
-	Findings  []campaign.Violation `json:"name_findings"` // policy findings in a waiting name
+	Name     string               `json:"name"`          // shown on receipts
+	Findings []campaign.Violation `json:"name_findings"` // policy findings in a waiting name
 }
 
 func answerAccount(u *account.User) accountReply {
-	r := accountReply{ID: u.ID, DeveloperID: u.DeveloperID, Email: u.Email, Role: u.Role, Suspended: u.Disabled,
-		Erased: u.Erased(), CreatedAt: u.CreatedAt.UTC(), Seats: len(u.Seats),
-		Name: u.Sponsor(), NameState: u.NameState(), Verified: u.Approved.Verified, Findings: []campaign.Violation{}}
+	r := accountReply{
+		Account: person.AccountOf(u), Suspended: u.Disabled, Erased: u.Erased(), CreatedAt: u.CreatedAt.UTC(),
+		Seats: len(u.Seats), Name: u.Sponsor(), Findings: []campaign.Violation{},
+	}
 	if r.NameState == account.NameWaits {
 		r.Findings = campaign.PolicyOfName(r.Name)
 	}

@@ -75,7 +75,7 @@ func (o *single) Snapshot() *auction.Snapshot { return o.snapshot }
 func (o *single) Version() int64              { return 1 }
 func (o *single) Fresh(time.Time) bool        { return true }
 func (o *single) Gate(time.Time) auction.Gate {
-	return auction.GateFunc(func(*auction.Campaign, auction.Offer) auction.Reason { return o.refuse })
+	return auction.GateFunc(func(*auction.Campaign, auction.Valuation) auction.Reason { return o.refuse })
 }
 func (o *single) Creative(uuid.UUID) (*campaign.Campaign, bool) { return &o.creative, true }
 

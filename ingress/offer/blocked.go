@@ -41,7 +41,7 @@ func (b *blocked) forget() {
 }
 
 // Check implements [auction.Gate].
-func (b *blocked) Check(c *auction.Campaign, _ auction.Offer) auction.Reason {
+func (b *blocked) Check(c *auction.Campaign, _ auction.Valuation) auction.Reason {
 	if len(b.of.Blocks.Words)+len(b.of.Blocks.Categories) == 0 {
 		return ""
 	}

@@ -40,7 +40,7 @@ func (a *Auction) ownAd(reason auction.Reason) {
 type ownGate struct{ of *Auction }
 
 // Check implements [auction.Gate].
-func (g ownGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (g ownGate) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	if g.of.Blocks != nil {
 		if reason := g.of.blocked.Check(c, of); reason != "" {
 			return reason

@@ -124,7 +124,7 @@ type Auction struct {
 	trial    *auction.Snapshot  // by the weights on trial; nil without a trial
 	shadow   auction.Scratch    // memory for predictions of trial
 	creative *campaign.Campaign // the last result of Creative
-	limits   limits.Gate
+	limits   limits.DeliveryGate
 	unseen   unseen
 	blocked  blocked
 	chain    auction.Chain
@@ -138,7 +138,7 @@ func (a *Auction) Forget() {
 	a.Terms, a.Outcome, a.Reservation = Terms{}, auction.Outcome{}, budget.Reservation{}
 	a.Trace.Reset()
 	a.House = nil
-	a.catalog, a.snapshot, a.trial, a.creative, a.limits, a.unseen = nil, nil, nil, nil, limits.Gate{}, unseen{}
+	a.catalog, a.snapshot, a.trial, a.creative, a.limits, a.unseen = nil, nil, nil, nil, limits.DeliveryGate{}, unseen{}
 	a.blocked.forget()
 	a.written.forget()
 }
@@ -183,7 +183,7 @@ func (a *Auction) begin(id uuid.UUID, from Catalog) {
 	a.ID, a.Outcome, a.House, a.Reservation = id, auction.Outcome{}, nil, budget.Reservation{}
 	a.Trace.Reset()
 	a.scratch.Trace = &a.Trace
-	a.catalog, a.snapshot, a.trial, a.creative, a.limits = from, from.Snapshot(), nil, nil, limits.Gate{}
+	a.catalog, a.snapshot, a.trial, a.creative, a.limits = from, from.Snapshot(), nil, nil, limits.DeliveryGate{}
 	r, p := &a.Request, &a.Place
 	r.ID, r.At = auction.ID(id), target.Second(max(0, a.Received.Unix()))
 	a.blocked.begin(a)

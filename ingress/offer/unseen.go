@@ -40,7 +40,7 @@ func (p *Place) publisher() uuid.UUID {
 }
 
 // Check implements [auction.Gate].
-func (g *unseen) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (g *unseen) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	id := uuid.UUID(c.ID)
 	room, known := g.seller.deps.Catalog.Room(id)
 	switch {

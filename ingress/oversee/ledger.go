@@ -66,7 +66,7 @@ func (a *API) movements(c *gin.Context, _ account.User, _ httpapi.None) (httpapi
 	}
 	reply["movements"] = list
 	if len(found) == q.Size() {
-		reply["next"] = writePlace(found[len(found)-1].Place)
+		reply["next"] = writePosition(found[len(found)-1].Position)
 	}
 	return reply, nil
 }
@@ -100,7 +100,7 @@ func searchOf(c *gin.Context) (q ledger.Search, err error) {
 	if q.Limit, err = httpapi.QueryInt(c, "limit", defaultPage, 1, ledger.MaxFound); err != nil {
 		return q, err
 	}
-	q.Before, err = readPlace(c.Query("before"), q.Account != "")
+	q.Before, err = readPosition(c.Query("before"), q.Account != "")
 	return q, err
 }
 
@@ -148,17 +148,18 @@ func (a *API) ofAuction(ctx context.Context, text string, q *ledger.Search) (kno
 	return true, nil
 }
 
-// writePlace formats a place as a page cursor: "s" and a number, or "t", microseconds and an id.
-func writePlace(p ledger.Place) string {
+// writePosition formats a position as a page cursor: "s" and a number, or "t", microseconds and an
+// id.
+func writePosition(p ledger.Position) string {
 	if p.Seq != 0 {
 		return "s" + strconv.FormatInt(p.Seq, 10)
 	}
 	return "t" + strconv.FormatInt(p.At.UnixMicro(), 10) + "." + p.ID.String()
 }
 
-// readPlace reads a cursor of writePlace. It rejects a cursor from another kind of search, which
+// readPosition reads a cursor of writePosition. It rejects one of another kind of search, which
 // would silently start at a wrong place.
-func readPlace(text string, numbered bool) (p ledger.Place, err error) {
+func readPosition(text string, numbered bool) (p ledger.Position, err error) {
 	if text == "" {
 		return p, nil
 	}

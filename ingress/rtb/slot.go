@@ -318,7 +318,7 @@ type bidGate struct {
 }
 
 // Check implements [auction.Gate].
-func (g *bidGate) Check(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (g *bidGate) Check(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	g.looked++
 	if g.looked%64 == 0 && g.session.late() {
 		g.over = true

@@ -44,6 +44,7 @@ import (
 	"adnet/internal/person"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
+	"adnet/internal/report"
 	"adnet/internal/reserve"
 )
 
@@ -143,8 +144,8 @@ func (s Stores) Person() person.Store {
 // Analytics is the store of settled events.
 type Analytics interface {
 	archive.Sink
-	archive.AuctionSink
-	archive.NoticeSink
+	InsertAuctions(ctx context.Context, token string, rows []report.Auction) error
+	InsertNotices(ctx context.Context, token string, rows []report.Notice) error
 	Totals(ctx context.Context) (ledger.Totals, error)
 	Billable(ctx context.Context) (ledger.Billable, error)
 	HighestCharges(ctx context.Context) ([]ledger.HighestCharge, error)
@@ -169,7 +170,7 @@ type All struct {
 	Rates     unsuitable.Source
 	ShowRates quarantine.Source
 	Ranking   Ranking      // learned weights
-	Terms     Terms        // recorded terms of auctions; nil in memory, which records none
+	Terms     TermReader   // recorded terms of auctions; nil in memory, which records none
 	Learned   learn.Source // nil in memory, where nothing is learned
 	Redis     *redis.Client
 	Kafka     kafka.Config
@@ -177,8 +178,8 @@ type All struct {
 	closers []func()
 }
 
-// Terms returns the terms of a request that were recorded for its auction.
-type Terms interface {
+// TermReader returns the terms of a request that were recorded for its auction.
+type TermReader interface {
 	RecordedTerms(ctx context.Context, auction uuid.UUID, at time.Time) ([]uint32, error)
 }
 

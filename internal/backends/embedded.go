@@ -5,6 +5,7 @@ import (
 
 	"adnet/internal/kafka"
 	"adnet/internal/memory"
+	"adnet/internal/memory/analytics"
 	"adnet/internal/redis"
 )
 
@@ -36,7 +37,7 @@ func OpenEmbedded(cfg kafka.EmbeddedConfig, funds Money, deps Deps) (*Embedded, 
 	if err != nil {
 		return nil, err
 	}
-	stores, reports := memory.New(time.Now), memory.NewReports()
+	stores, reports := memory.New(time.Now), analytics.New()
 	return &Embedded{Broker: broker, Cache: cache, All: All{
 		Stores:    InMemory(stores),
 		Rooms:     roomSource{Changes: stores.Campaigns, roomReader: stores.Campaigns.RoomReader(funds.rooms())},

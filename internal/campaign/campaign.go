@@ -75,7 +75,7 @@ const (
 	Native Format = "native"
 )
 
-// Goal is the objective that bids are optimised for; see [Campaign.Offer].
+// Goal is the objective that bids are optimised for; see [Campaign.AuctionBid].
 type Goal string
 
 // The goals of the specification.

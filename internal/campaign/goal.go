@@ -103,10 +103,10 @@ func (c *Campaign) SameGoal(o *Campaign) bool {
 	return c.Goal == o.Goal && c.Billing() == o.Billing() && c.TargetCPA == o.TargetCPA && roas(c) == roas(o)
 }
 
-// Offer returns c's terms for an auction. bid is the maximum price of a billed unit (1,000
+// AuctionBid returns c's bid for an auction. bid is the maximum price of a billed unit (1,000
 // impressions, a click, a conversion) and never above bid_amount. aim is the current target price
 // of a conversion if a goal determines the bids, else 0.
-func (c *Campaign) Offer() (bid, aim money.Micros) {
+func (c *Campaign) AuctionBid() (bid, aim money.Micros) {
 	if !c.Pursues() {
 		return c.BidAmount, 0
 	}

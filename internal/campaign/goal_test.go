@@ -85,15 +85,15 @@ func TestCapIsNotUsedAsBid(t *testing.T) {
 func TestWhatAGoalOffers(t *testing.T) {
 	c, err := created(t, nil, aims(GoalTargetCPA, dollars(30)))
 	require.NoError(t, err)
-	bid, aim := c.Offer()
+	bid, aim := c.AuctionBid()
 	require.Equal(t, DefaultBid, bid, "while it learns it bids at most the default")
 	require.Equal(t, 30*money.USD, aim)
 	c.GoalConversions, c.GoalMultiplier = GoalLearns, 1_500_000
-	bid, aim = c.Offer()
+	bid, aim = c.AuctionBid()
 	require.Equal(t, MaxBid, bid)
 	require.Equal(t, 45*money.USD, aim)
 	c.Goal, c.GoalPrice = GoalMaxConversions, 0
-	bid, aim = c.Offer()
+	bid, aim = c.AuctionBid()
 	require.Equal(t, DefaultBid, bid, "nothing is known to bid by")
 	require.Zero(t, aim)
 	rapid.Check(t, func(t *rapid.T) {
@@ -108,7 +108,7 @@ func TestWhatAGoalOffers(t *testing.T) {
 				GoalConversions: rapid.Int64Range(0, 20).Draw(t, "conversions"),
 			},
 		}
-		bid, aim := c.Offer()
+		bid, aim := c.AuctionBid()
 		require.LessOrEqual(t, bid, c.BidAmount)
 		require.GreaterOrEqual(t, aim, money.Micros(0))
 		if price := c.GoalPrice; aim > 0 && price < math.MaxInt64/8 {

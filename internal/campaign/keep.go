@@ -46,8 +46,9 @@ func (c *Campaign) Normalize() {
 }
 
 // Keep restores the fields of edited that no edit may change: id, owner, kind of funding, time of
-// creation, the progress of its goal, its standing and the fields set by the store. It then normalizes edited and
-// reports whether anything else differs from before, which must be normalized.
+// creation, the progress of its goal, its standing and the fields set by the store. It then
+// normalizes edited and reports whether anything else differs from before, which must be
+// normalized.
 func Keep(before, edited *Campaign) (changed bool) {
 	edited.ID, edited.AdvertiserID, edited.CreditFunded = before.ID, before.AdvertiserID, before.CreditFunded
 	edited.CreatedAt, edited.UpdatedAt = before.CreatedAt, before.UpdatedAt

@@ -7,10 +7,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"adnet/internal/lifecycle"
 )
 
 // retentionEvery is the interval at which [Embedded] removes records beyond the retention of its
@@ -28,14 +29,12 @@ type EmbeddedConfig struct {
 // loopback that uses the real protocol. With a data directory, acknowledged records survive the
 // process. The directory belongs to one process at a time.
 type Embedded struct {
-	ready chan struct{} // closed by Start
-	cfg   EmbeddedConfig
-	deps  Deps
+	*lifecycle.Listener
+	cfg  EmbeddedConfig
+	deps Deps
 
-	mu      sync.Mutex
-	cluster *kfake.Cluster
-	addr    string
-	lock    *os.File
+	cluster *kfake.Cluster // set by Start
+	lock    *os.File       // of the data directory
 }
 
 // NewEmbedded validates the settings. It opens nothing.
@@ -43,52 +42,36 @@ func NewEmbedded(cfg EmbeddedConfig, deps Deps) (*Embedded, error) {
 	if cfg.Port < 0 || cfg.Port > 65535 {
 		return nil, errors.New("ADNET_EMBEDDED_KAFKA_PORT is not a port")
 	}
-	return &Embedded{cfg: cfg, deps: deps, ready: make(chan struct{})}, nil
+	return &Embedded{cfg: cfg, deps: deps, Listener: lifecycle.NewListener()}, nil
 }
 
 // Start opens the data directory and listens. Addr is known afterwards. A second Start does
 // nothing, even after the end.
-func (e *Embedded) Start() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.cluster != nil {
-		return nil
-	}
+func (e *Embedded) Start() error { return e.StartOnce(e.listen) }
+
+func (e *Embedded) listen() (addr string, err error) {
 	options := []kfake.Opt{kfake.NumBrokers(1), kfake.WithLogger(brokerLog{e.deps.log()})}
 	if e.cfg.Port != 0 {
 		options = append(options, kfake.Ports(e.cfg.Port))
 	}
 	if e.cfg.DataDir != "" {
 		if err := e.lockDir(); err != nil {
-			return err
+			return "", err
 		}
 		options = append(options, kfake.DataDir(filepath.Join(e.cfg.DataDir, "log")))
 		if e.cfg.SyncWrites {
 			options = append(options, kfake.SyncWrites())
 		}
 	}
-	cluster, err := kfake.NewCluster(options...)
-	if err != nil {
+	if e.cluster, err = kfake.NewCluster(options...); err != nil {
 		e.unlock()
-		return fmt.Errorf(
+		return "", fmt.Errorf(
 			"embedded event log (ADNET_EMBEDDED_KAFKA_DIR=%q, ADNET_EMBEDDED_KAFKA_PORT=%d): %w", e.cfg.DataDir,
 			e.cfg.Port, err,
 		)
 	}
-	e.cluster, e.addr = cluster, cluster.ListenAddrs()[0]
-	close(e.ready)
-	return nil
+	return e.cluster.ListenAddrs()[0], nil
 }
-
-// Addr returns host:port of the broker, or an empty text before Start.
-func (e *Embedded) Addr() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.addr
-}
-
-// Ready returns a channel that is closed when Addr is known.
-func (e *Embedded) Ready() <-chan struct{} { return e.ready }
 
 // Run starts the broker unless Start has done so. When ctx ends, it stops the broker after the data
 // is on disk. It must be the last component to stop, because all others write to it.
@@ -96,20 +79,15 @@ func (e *Embedded) Run(ctx context.Context) error {
 	if err := e.Start(); err != nil {
 		return err
 	}
-	e.mu.Lock()
-	cluster := e.cluster
-	e.mu.Unlock()
 	// The broker's own cleaner starts only when a topic's settings change, not after a restart.
 	ticker := time.NewTicker(retentionEvery)
 	defer ticker.Stop()
 	for {
-		cluster.ApplyRetention()
+		e.cluster.ApplyRetention()
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			e.mu.Lock()
-			defer e.mu.Unlock()
-			cluster.Close()
+			e.cluster.Close()
 			e.unlock()
 			return nil
 		}

@@ -29,7 +29,7 @@ type Link struct {
 
 	Mechanism string `name:"kafka-sasl-mechanism" env:"ADNET_KAFKA_SASL_MECHANISM" help:"How to log in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER (default: no login)."`
 	Username  string `name:"kafka-username" env:"ADNET_KAFKA_USERNAME" help:"Kafka user, for PLAIN and SCRAM."`
-	Password  string `name:"kafka-password" env:"ADNET_KAFKA_PASSWORD" help:"Kafka password, for PLAIN and SCRAM."`
+	Password  string `name:"kafka-password" env:"ADNET_KAFKA_PASSWORD" secret:"" help:"Kafka password, for PLAIN and SCRAM."`
 	TokenFile string `name:"kafka-token-file" env:"ADNET_KAFKA_TOKEN_FILE" type:"path" help:"File with the token of OAUTHBEARER; it is read at every login, so it may be renewed."`
 
 	Insecure link.Insecure `kong:"-"` // plain text off loopback

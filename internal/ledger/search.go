@@ -21,13 +21,13 @@ type Search struct {
 	Kind        Kind
 	Since       time.Time // inclusive
 	Until       time.Time // exclusive
-	Before      Place     // only older ones: the next page
+	Before      Position  // only older ones: the next page
 	Limit       int       // 1 to MaxFound
 }
 
-// Place is the position of a movement in the order of a [Search]: the entry number if the search
-// names an account, otherwise time and id. The zero Place precedes the newest movement.
-type Place struct {
+// Position is the place of a movement in the order of a [Search]: the entry number if the search
+// names an account, otherwise time and id. The zero Position precedes the newest movement.
+type Position struct {
 	Seq int64
 	At  time.Time
 	ID  uuid.UUID
@@ -36,8 +36,8 @@ type Place struct {
 // Found is a movement with all its entries.
 type Found struct {
 	Transaction
-	Links []Link // the entries at their positions in the chains, by leg; only fields specific to an entry
-	Place Place
+	Links    []Link // the entries at their positions in the chains, by leg; only fields specific to an entry
+	Position Position
 }
 
 // Matches reports whether s selects the movement, regardless of Before and Limit.

@@ -29,8 +29,8 @@ type CreditWait struct {
 	// Since is the first UTC day on which they were minted.
 	Since day.Day
 	// Until is the time when the last of them become spendable, UTC. Pending ones are destroyed at
-	// that time unless a charge backs them before. It is zero with [WaitCase] and [WaitReaders], which
-	// only a decision ends.
+	// that time unless a charge backs them before. It is zero with [WaitCase] and [WaitReaders],
+	// which only a decision ends.
 	Until time.Time
 }
 
@@ -42,8 +42,9 @@ func (d *CreditDay) Waits() bool {
 
 // Waits lists the Credits of a publisher's days that cannot be spent, by [WaitReason], with one row
 // for each UTC day on which holds end or pending Credits expire, in the order of time. Cases come
-// last. What a case of [traffic.QuarantineReaders] keeps pending has its reason. The days need no Sources. The sums of the rows are Pending, Held and Quarantined of
-// [CreditBalance]. While a day is Frozen no hold ends: Until is then the earliest time.
+// last. What a case of [traffic.QuarantineReaders] keeps pending has its reason. The days need no
+// Sources. The sums of the rows are Pending, Held and Quarantined of [CreditBalance]. While a day
+// is Frozen no hold ends: Until is then the earliest time.
 func Waits(days []CreditDay) []CreditWait {
 	type key struct {
 		reason WaitReason

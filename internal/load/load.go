@@ -50,10 +50,10 @@ type Config struct {
 	Advertisers   int    `name:"advertisers" env:"ADNET_LOAD_ADVERTISERS" default:"8" help:"Advertiser accounts that the campaigns are spread over."`
 	Publishers    int    `name:"publishers" env:"ADNET_LOAD_PUBLISHERS" default:"4" help:"Publisher accounts that the requests are spread over; the service limits each to 1,000 requests a minute."`
 	AccountSuffix string `name:"account-suffix" env:"ADNET_LOAD_ACCOUNT_SUFFIX" help:"End of the accounts' e-mail names, to use those of an earlier run again; needs the password. Without it every run makes accounts of its own."`
-	Password      string `name:"password" env:"ADNET_LOAD_PASSWORD" help:"Password of the accounts; without one it is random."`
+	Password      string `name:"password" env:"ADNET_LOAD_PASSWORD" secret:"" help:"Password of the accounts; without one it is random."`
 	AdminEmail    string `name:"admin-email" env:"ADNET_ADMIN_EMAIL" help:"Administrator who approves the imported campaigns; without one only the first campaign of an advertiser delivers."`
-	AdminPassword string `name:"admin-password" env:"ADNET_ADMIN_PASSWORD" help:"The administrator's password."`
-	Key           string `name:"key" env:"ADNET_LOAD_KEY" help:"Publisher key to use instead of registering publishers."`
+	AdminPassword string `name:"admin-password" env:"ADNET_ADMIN_PASSWORD" secret:"" help:"The administrator's password."`
+	Key           string `name:"key" env:"ADNET_LOAD_KEY" secret:"" help:"Publisher key to use instead of registering publishers."`
 
 	Concurrency  int           `name:"concurrency" env:"ADNET_LOAD_CONCURRENCY" default:"32" help:"Ads processed concurrently, and the maximum number of connections."`
 	Timeout      time.Duration `name:"timeout" env:"ADNET_LOAD_TIMEOUT" default:"10s" help:"Longest wait for a reply."`

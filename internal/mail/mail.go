@@ -25,7 +25,7 @@ type Config struct {
 	Port     int    `name:"smtp-port" env:"ADNET_SMTP_PORT" default:"587" help:"Port of the mail server."`
 	TLS      string `name:"smtp-tls" env:"ADNET_SMTP_TLS" default:"starttls" enum:"starttls,tls,off" help:"Encryption of mail: starttls (required, port 587), tls (from the first byte, port 465), off (only for a server on this machine)."`
 	Username string `name:"smtp-username" env:"ADNET_SMTP_USERNAME" help:"User of the mail server; empty: no login."`
-	Password string `name:"smtp-password" env:"ADNET_SMTP_PASSWORD" help:"Password of the mail server."`
+	Password string `name:"smtp-password" env:"ADNET_SMTP_PASSWORD" secret:"" help:"Password of the mail server."`
 	From     string `name:"smtp-from" env:"ADNET_SMTP_FROM" help:"Sender of mails, for example adnet <no-reply@ads.example>."`
 }
 

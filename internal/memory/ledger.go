@@ -238,7 +238,7 @@ func (s *core) balance(account ledger.Account, asset ledger.Asset) int64 {
 // return the committed state, as users of [ledger.Tx] never read their own writes.
 type batchTx struct {
 	store    *core
-	claimed  map[stream.Range]bool // true once Write stored its outcomes
+	claimed  ledger.Claims
 	marked   []ledger.Key
 	invalid  map[uuid.UUID]bool // ledger.Books.Invalid
 	judged   []int64            // ids of early events, with the offsets of judgedAs
@@ -251,16 +251,14 @@ var _ ledger.Tx = (*batchTx)(nil)
 
 // AdvanceOffsets moves the offsets from First to Next, or fails with [ledger.ErrFenced]. A
 // partition without a stored offset may start anywhere.
-func (b *batchTx) AdvanceOffsets(_ context.Context, ranges []stream.Range) error {
-	b.claimed = make(map[stream.Range]bool, len(ranges))
+func (b *batchTx) AdvanceOffsets(_ context.Context, ranges []stream.Range) (err error) {
+	if b.claimed, err = ledger.Claim(ranges); err != nil {
+		return err
+	}
 	for _, r := range ranges {
-		if r.First < 0 || r.Next <= r.First {
-			return fmt.Errorf("claim %s: not a range", r)
-		}
 		if offset, known := b.store.ledger.offsets[r.Partition]; known && offset != r.First {
 			return fmt.Errorf("claim %s, next is %d: %w", r, offset, ledger.ErrFenced)
 		}
-		b.claimed[r] = false
 	}
 	return nil
 }
@@ -383,18 +381,8 @@ func (s *core) book(k *stored, days []day.Day) *ledger.CampaignBook {
 // rejects outcomes that do not cover exactly the claimed ranges, and transactions that do not sum
 // to zero or exist.
 func (b *batchTx) Write(_ context.Context, e ledger.Effects) error {
-	if len(e.Applied) != len(b.claimed) {
-		return fmt.Errorf("%d ranges were claimed, %d applied", len(b.claimed), len(e.Applied))
-	}
-	for i := range e.Applied {
-		a := &e.Applied[i]
-		if done, claimed := b.claimed[a.Range]; !claimed || done {
-			return fmt.Errorf("applied range %s was not claimed, or is applied twice", a.Range)
-		}
-		b.claimed[a.Range] = true
-		if int64(len(a.Outcomes)) != a.Next-a.First {
-			return fmt.Errorf("applied range %s has %d outcomes", a.Range, len(a.Outcomes))
-		}
+	if err := b.claimed.Apply(e.Applied); err != nil {
+		return err
 	}
 	for _, s := range e.Spend {
 		if _, known := b.store.campaigns[s.CampaignID]; !known || s.Amount <= 0 {

@@ -20,7 +20,7 @@ func (s *Ledger) Movements(_ context.Context, q ledger.Search) ([]ledger.Found, 
 	next := 0 // of the links, which are in the order of the transactions
 	for i := range s.ledger.transactions {
 		t := &s.ledger.transactions[i]
-		f := ledger.Found{Transaction: *t, Place: ledger.Place{At: t.At, ID: t.ID}}
+		f := ledger.Found{Transaction: *t, Position: ledger.Position{At: t.At, ID: t.ID}}
 		for leg, e := range t.Entries {
 			l := s.ledger.links[next]
 			next++
@@ -29,23 +29,23 @@ func (s *Ledger) Movements(_ context.Context, q ledger.Search) ([]ledger.Found, 
 				Transaction: t.ID, Leg: leg, Hash: l.Hash,
 			})
 			if q.Account != "" && e.Account == q.Account {
-				f.Place = ledger.Place{Seq: int64(next)}
+				f.Position = ledger.Position{Seq: int64(next)}
 			}
 		}
-		if q.Matches(t) && before(f.Place, q.Before) {
+		if q.Matches(t) && before(f.Position, q.Before) {
 			found = append(found, f)
 		}
 	}
-	slices.SortFunc(found, func(a, b ledger.Found) int { return comparePlaces(b.Place, a.Place) })
+	slices.SortFunc(found, func(a, b ledger.Found) int { return comparePositions(b.Position, a.Position) })
 	return found[:min(q.Size(), len(found))], nil
 }
 
 // before reports whether p comes after limit in an order with the newest first.
-func before(p, limit ledger.Place) bool {
-	return limit == ledger.Place{} || comparePlaces(p, limit) < 0
+func before(p, limit ledger.Position) bool {
+	return limit == ledger.Position{} || comparePositions(p, limit) < 0
 }
 
-func comparePlaces(a, b ledger.Place) int {
+func comparePositions(a, b ledger.Position) int {
 	if a.Seq != b.Seq {
 		return int(a.Seq - b.Seq)
 	}

@@ -24,7 +24,7 @@ import (
 // requires a bearer token or a client certificate, and encryption.
 type AdminConfig struct {
 	Addr  string `name:"admin-addr" env:"ADNET_ADMIN_ADDR" default:"127.0.0.1:8081" help:"Address of health, metrics and profiles. Port 0 takes any free port. Off loopback it needs ADNET_ADMIN_TOKEN or ADNET_ADMIN_CA."`
-	Token string `name:"admin-token" env:"ADNET_ADMIN_TOKEN" help:"Bearer token that admin requests must have; at least 16 characters."`
+	Token string `name:"admin-token" env:"ADNET_ADMIN_TOKEN" secret:"" help:"Bearer token that admin requests must have; at least 16 characters."`
 	CA    string `name:"admin-ca" env:"ADNET_ADMIN_CA" type:"path" help:"PEM file of the authorities whose client certificates may make admin requests instead of the token."`
 	Cert  string `name:"admin-cert" env:"ADNET_ADMIN_CERT" type:"path" help:"PEM file of the admin listener's certificate; it is read again when it changes."`
 	Key   string `name:"admin-key" env:"ADNET_ADMIN_KEY" type:"path" help:"PEM file of the certificate's key."`

@@ -268,7 +268,7 @@ type Restore struct {
 	Kafka      kafka.Config         `embed:""`
 	Dir        string               `name:"dir" required:"" help:"Folder written by backup."`
 	Force      bool                 `name:"force" help:"Overwrite stores that are not empty; their data is lost."`
-	TokenKeys  string               `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that seal campaigns in Redis; without them the consumers fill Redis at their start."`
+	TokenKeys  string               `name:"token-keys" env:"ADNET_TOKEN_KEYS" secret:"" help:"Keys that seal campaigns in Redis; without them the consumers fill Redis at their start."`
 }
 
 // Run restores ClickHouse, then PostgreSQL in one transaction, then rewrites Redis. Stop ingress

@@ -3,8 +3,6 @@ package operate_test
 import (
 	"bufio"
 	"bytes"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -15,8 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -42,13 +38,11 @@ type installation struct {
 
 func install(t testing.TB) *installation {
 	t.Helper()
-	i := &installation{t: t, bin: filepath.Join(t.TempDir(), "adnet"), prefix: "op-" + hex.EncodeToString(random(t, 4))}
-	out, err := exec.Command("go", "build", "-o", i.bin, "adnet").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	i := &installation{t: t, bin: testenv.Build(t), prefix: "op-" + hex.EncodeToString(testenv.Random(t, 4))}
 	i.brokers = testenv.Kafka(t)
 	i.keys = []string{
-		"ADNET_TOKEN_KEYS=k1:" + base64.StdEncoding.EncodeToString(random(t, 32)),
-		"ADNET_SESSION_KEYS=k1:" + base64.StdEncoding.EncodeToString(random(t, 32)),
+		"ADNET_TOKEN_KEYS=" + testenv.Key(t),
+		"ADNET_SESSION_KEYS=" + testenv.Key(t),
 	}
 	return i.onEmptyStores()
 }
@@ -58,7 +52,7 @@ func (i *installation) onEmptyStores() *installation {
 	other := *i
 	other.owner, other.clicks = testenv.Postgres(i.t), testenv.ClickHouse(i.t)
 	other.app = testenv.PostgresApp(i.t, other.owner)
-	other.redis = "op-" + hex.EncodeToString(random(i.t, 4))
+	other.redis = "op-" + hex.EncodeToString(testenv.Random(i.t, 4))
 	testenv.Redis(i.t)
 	return &other
 }
@@ -72,14 +66,6 @@ func (i *installation) env() []string {
 		"ADNET_ADMIN_EMAIL=admin@op.example", "ADNET_ADMIN_PASSWORD=operator admin password",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_UNREVIEWED=everywhere", "ADNET_LOG_LEVEL=warn",
 	)
-}
-
-func random(t testing.TB, n int) []byte {
-	t.Helper()
-	b := make([]byte, n)
-	_, err := rand.Read(b)
-	require.NoError(t, err)
-	return b
 }
 
 // run runs a command to its end.
@@ -101,64 +87,17 @@ func (i *installation) must(args ...string) string {
 	return out
 }
 
-// service is a running role.
-type service struct {
-	*exec.Cmd
-	base, admin string
-	mu          sync.Mutex
-	log         bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (s *service) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.log.Write(b)
-}
-
-func (i *installation) serve(role string) *service {
+func (i *installation) serve(role string) *testenv.Service {
 	i.t.Helper()
-	httpAddr, adminAddr := freeAddr(i.t), freeAddr(i.t)
-	s := &service{Cmd: exec.Command(i.bin, role), base: "http://" + httpAddr, admin: "http://" + adminAddr}
-	s.Env = append(
-		i.env(), "ADNET_HTTP_ADDR="+httpAddr, "ADNET_ADMIN_ADDR="+adminAddr, "ADNET_SPOOL_DIR="+i.t.TempDir(),
-	)
-	s.Stdout, s.Stderr = s, s
-	require.NoError(i.t, s.Start())
-	i.t.Cleanup(func() { // harmless for one that has ended
-		_ = s.Process.Kill()
-		_ = s.Wait()
-	})
-	require.Eventually(i.t, func() bool {
-		reply, err := http.Get(s.admin + "/readyz")
-		if err != nil {
-			return false
-		}
-		defer reply.Body.Close()
-		return reply.StatusCode == http.StatusOK
-	}, 60*time.Second, 50*time.Millisecond, "%s is not ready", role)
-	return s
+	return testenv.Serve(i.t, i.bin, role, i.env())
 }
 
-func (s *service) end(t testing.TB) {
-	t.Helper()
-	require.NoError(t, s.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, s.Wait())
-}
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	addr, err := testenv.FreeAddr()
-	require.NoError(t, err)
-	return addr
-}
-
-func (i *installation) load(s *service, extra ...string) {
+func (i *installation) load(s *testenv.Service, extra ...string) {
 	i.t.Helper()
 	i.must(
 		append(
 			[]string{
-				"load", "--url", s.base, "--duplicates", "0.1", "--clicks", "0.2", "--conversions", "0.05",
+				"load", "--url", s.Base, "--duplicates", "0.1", "--clicks", "0.2", "--conversions", "0.05",
 				"--settle-wait", "60s", "--json",
 			}, extra...,
 		)...,
@@ -169,7 +108,7 @@ func (i *installation) load(s *service, extra ...string) {
 const reader = "Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0"
 
 // early follows an ad's link before its impression arrives, and waits until both are archived.
-func (i *installation) early(s *service) {
+func (i *installation) early(s *testenv.Service) {
 	i.t.Helper()
 	follows := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	call := func(url, bearer, body string, reply any) {
@@ -196,11 +135,11 @@ func (i *installation) early(s *service) {
 		Token string `json:"token"`
 	}
 	call(
-		s.base+"/api/auth?action=register", "", `{"email":"early@op.example","password":"some words with spaces"}`,
+		s.Base+"/api/auth?action=register", "", `{"email":"early@op.example","password":"some words with spaces"}`,
 		&owner,
 	)
 	var publisher struct{ Key string }
-	call(s.base+"/api/keys", owner.Token, `{"kind":"publisher","name":"early"}`, &publisher)
+	call(s.Base+"/api/keys", owner.Token, `{"kind":"publisher","name":"early"}`, &publisher)
 	var sold struct {
 		Ad *struct {
 			Impression string `json:"impression_url"`
@@ -208,7 +147,7 @@ func (i *installation) early(s *service) {
 		}
 	}
 	call(
-		s.base+"/v1/ad-request", publisher.Key,
+		s.Base+"/v1/ad-request", publisher.Key,
 		`{"context":"How do I cache the dependencies of a monorepo pipeline?"}`, &sold,
 	)
 	require.NotNil(i.t, sold.Ad)
@@ -335,7 +274,7 @@ func TestDeadLetters(t *testing.T) {
 	require.NotEmpty(t, letter.By)
 	require.NotNil(t, letter.Decoded)
 	require.Contains(t, i.must("audit", "--kind", "dead_letter"), "adnet dlq replay")
-	consumers.end(t)
+	consumers.End(t)
 	require.Contains(t, i.must("verify"), "all clean")
 	require.Contains(t, i.must("retention", "--dry-run"), "would remove 0 dedup")
 	require.Contains(t, i.must("retention"), "removed 0 deduplication marks")
@@ -397,7 +336,7 @@ func TestReconcile(t *testing.T) {
 	consumers, ingress := i.serve("consumers"), i.serve("ingress")
 	i.load(ingress)
 	i.early(ingress)
-	ingress.end(t)
+	ingress.End(t)
 	require.Contains(t, i.must("reconcile"), "ok")
 	catalog := i.redis + ":{catalog}:"
 	today := time.Now().UTC().Format(time.DateOnly)
@@ -433,7 +372,7 @@ func TestReconcile(t *testing.T) {
 			i.t = t
 			if strings.Contains(name, "Redis") || strings.Contains(name, "room") || strings.Contains(name, "gone") {
 				if consumers != nil { // its projection would repair Redis before we look
-					consumers.end(t)
+					consumers.End(t)
 					consumers = nil
 				}
 			}
@@ -473,7 +412,7 @@ func TestBackupUnderTraffic(t *testing.T) {
 	loaded := make(chan error, 1)
 	go func() {
 		_, err := i.run(
-			"load", "--url", ingress.base, "--campaigns", "none", "--requests", "1500", "--rate", "150", "--duplicates",
+			"load", "--url", ingress.Base, "--campaigns", "none", "--requests", "1500", "--rate", "150", "--duplicates",
 			"0.2", "--settle-wait", "60s",
 		)
 		loaded <- err
@@ -484,9 +423,9 @@ func TestBackupUnderTraffic(t *testing.T) {
 	out, err := i.run("backup", "--dir", dir)
 	require.Error(t, err, "a backup is never overwritten")
 	require.Contains(t, out, "not empty")
-	ingress.end(t)
+	ingress.End(t)
 	require.Contains(t, i.must("verify"), "all clean")
-	consumers.end(t)
+	consumers.End(t)
 	want := i.totals()
 
 	restored := i.onEmptyStores()
@@ -503,7 +442,7 @@ func TestBackupUnderTraffic(t *testing.T) {
 	require.Equal(t, want, restored.totals())
 	require.Contains(t, restored.must("verify"), "all clean")
 	require.NotContains(t, restored.must("reconcile"), "FAIL")
-	consumers.end(t)
+	consumers.End(t)
 	require.Contains(t, restored.must("restore", "--dir", dir, "--force"), "all clean")
 	require.Equal(t, before, restored.totals())
 	require.Contains(t, restored.must("audit", "--kind", "store"), "restore")

@@ -36,7 +36,7 @@ type Reconcile struct {
 	Days       int               `name:"days" default:"7" help:"Number of days of ClickHouse to compare, today included."`
 	Wait       time.Duration     `name:"wait" env:"ADNET_RECONCILE_WAIT" default:"15s" help:"How long copies may take to catch up before a difference counts."`
 	Fix        bool              `name:"fix" help:"Repair the differences."`
-	TokenKeys  string            `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys that seal campaigns in Redis; without them seals are not compared, and after --fix the consumers fill Redis."`
+	TokenKeys  string            `name:"token-keys" env:"ADNET_TOKEN_KEYS" secret:"" help:"Keys that seal campaigns in Redis; without them seals are not compared, and after --fix the consumers fill Redis."`
 	JSON       bool              `name:"json" help:"Print JSON."`
 }
 

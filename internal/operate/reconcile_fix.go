@@ -19,6 +19,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/obs"
 	"adnet/internal/postgres"
+	"adnet/internal/postgres/books"
 	"adnet/internal/redis"
 	"adnet/internal/report"
 	"adnet/internal/stream"
@@ -102,7 +103,7 @@ func refillRedis(p cli.Process, f refill) error {
 
 // rebuildDay assembles a day's events from the log and the verdicts, and replaces the day with them
 // if their charges equal the ledger's. If it cannot, problem is the reason and nothing has changed.
-func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem string, err error) {
+func (r *reconciling) rebuildDay(date day.Day, hold *books.Hold) (problem string, err error) {
 	spans, err := kafka.Spans(r.Ctx, r.cfg.Kafka, event.TopicEvents, kafka.Deps{Log: r.Log})
 	if err != nil {
 		return "", err
@@ -151,7 +152,7 @@ func (r *reconciling) rebuildDay(date day.Day, hold *postgres.Hold) (problem str
 }
 
 // judged returns the archived outcomes of early events, by their place in [ledger.EarlyStream].
-func (r *reconciling) judged(hold *postgres.Hold) (map[stream.Range]ledger.Outcome, error) {
+func (r *reconciling) judged(hold *books.Hold) (map[stream.Range]ledger.Outcome, error) {
 	outcomes := make(map[stream.Range]ledger.Outcome)
 	for p, archived := range hold.Archived() {
 		if p.Stream != ledger.EarlyStream {

@@ -6,7 +6,8 @@ const (
 	// rateWeight is the weight of the first rates in the network's, in acts.
 	rateWeight = 10 * Act
 	// rateShare is the largest part of the trusted events that one family has in the network's
-	// rates, as a divisor. All families together that were never charged nor reviewed have the same.
+	// rates, as a divisor. All families together that were never charged nor reviewed have the
+	// same.
 	rateShare = 5
 )
 
@@ -23,7 +24,8 @@ func (s seen) scaled(most int64) seen {
 
 // networkRates returns the network's rates of clicks by impressions and of conversions by clicks.
 // Accounts that never report cannot lower them, as those without charge or review count little, and
-// those that are bound to another not at all. Conversions of cpa campaigns are paid for; those of goals count only until there are enough.
+// those that are bound to another not at all. Conversions of cpa campaigns are paid for; those of
+// goals count only until there are enough.
 func (j *judge) networkRates() (click, convert PPM) {
 	clicks, paid, all := map[uuid.UUID]seen{}, map[uuid.UUID]seen{}, map[uuid.UUID]seen{}
 	trusted := map[uuid.UUID]bool{}

@@ -40,7 +40,7 @@ type Config struct {
 	WebhookID    string        `name:"paypal-webhook-id" env:"ADNET_PAYPAL_WEBHOOK_ID" default:"" help:"Id of the webhook that PayPal delivers to; empty refuses its deliveries."`
 	Environment  string        `name:"paypal-environment" env:"ADNET_PAYPAL_ENVIRONMENT" default:"live" enum:"live,sandbox" help:"Whose signatures count: live or sandbox."`
 	ClientID     string        `name:"paypal-client-id" env:"ADNET_PAYPAL_CLIENT_ID" default:"" help:"Client id of the PayPal REST app that is paid; empty switches its checkouts off."`
-	ClientSecret string        `name:"paypal-client-secret" env:"ADNET_PAYPAL_CLIENT_SECRET" default:"" help:"Secret of that app."`
+	ClientSecret string        `name:"paypal-client-secret" env:"ADNET_PAYPAL_CLIENT_SECRET" secret:"" default:"" help:"Secret of that app."`
 	BaseURL      string        `name:"paypal-base-url" env:"ADNET_PAYPAL_BASE_URL" default:"" help:"Address of PayPal's API (default: by the environment)."`
 	Timeout      time.Duration `name:"paypal-timeout" env:"ADNET_PAYPAL_TIMEOUT" default:"10s" help:"How long a request to PayPal may take."`
 	Tolerance    time.Duration `name:"paypal-tolerance" env:"ADNET_PAYPAL_TOLERANCE" default:"300s" help:"How old a delivery of PayPal may be."`

@@ -45,22 +45,30 @@ type Profile struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Identity is the account's identity for its owner.
-type Identity struct {
+// Account is what the owner and administrators see of an account.
+type Account struct {
 	ID          uuid.UUID         `json:"id"`
 	DeveloperID uuid.UUID         `json:"developer_id"`
 	Email       string            `json:"email"`
 	Role        account.Role      `json:"role"`
-	DisplayName string            `json:"display_name"`
-	Company     string            `json:"company"`
 	NameState   account.NameState `json:"name_state"` // whether ads show the name
 	Verified    bool              `json:"name_verified"`
 }
 
-// IdentityOf returns the identity of u.
-func IdentityOf(u *account.User) Identity {
-	return Identity{u.ID, u.DeveloperID, u.Email, u.Role, u.DisplayName, u.Company, u.NameState(), u.Approved.Verified}
+// AccountOf returns what the owner and administrators see of u.
+func AccountOf(u *account.User) Account {
+	return Account{u.ID, u.DeveloperID, u.Email, u.Role, u.NameState(), u.Approved.Verified}
 }
+
+// Identity is the account's identity for its owner.
+type Identity struct {
+	Account
+	DisplayName string `json:"display_name"`
+	Company     string `json:"company"`
+}
+
+// IdentityOf returns the identity of u.
+func IdentityOf(u *account.User) Identity { return Identity{AccountOf(u), u.DisplayName, u.Company} }
 
 // Key describes a key. Its text is never stored.
 type Key struct {

@@ -33,7 +33,7 @@ func TestPlanIsStoredWholeOrNotAtAll(t *testing.T) {
 	}
 	applyBatch(t, s, batch)
 
-	first, err := s.pool.Begin(t.Context())
+	first, err := s.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer first.Rollback(t.Context())
 	_, err = first.Exec(

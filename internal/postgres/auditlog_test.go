@@ -15,7 +15,7 @@ import (
 func TestPersonsConformance(t *testing.T) {
 	storetest.RunPersons(t, func(t *testing.T) (storetest.Persons, func() string) {
 		s := openStore(t)
-		return personsOf(s), func() string { return testenv.PostgresText(t, s.pool.Config().ConnString()) }
+		return personsOf(s), func() string { return testenv.PostgresText(t, s.Pool.Config().ConnString()) }
 	})
 }
 
@@ -30,7 +30,7 @@ func TestAuditLogIsAppendOnly(t *testing.T) {
 	s := openStore(t)
 	storetest.AddUser(t, storesOf(s))
 	for _, sql := range []string{`DELETE FROM audit_log`, `UPDATE audit_log SET action = ''`, `TRUNCATE audit_log`} {
-		_, err := s.pool.Exec(t.Context(), sql)
+		_, err := s.Pool.Exec(t.Context(), sql)
 		require.Error(t, err)
 	}
 }
@@ -54,12 +54,12 @@ func TestRetentionConformance(t *testing.T) {
 func TestMarksBeforeTheHorizonOnly(t *testing.T) {
 	s := openStore(t)
 	for _, day := range []int{0, 1, 20_000} {
-		_, err := s.pool.Exec(t.Context(), `SELECT billed_event_drop_day($1)`, day)
+		_, err := s.Pool.Exec(t.Context(), `SELECT billed_event_drop_day($1)`, day)
 		require.ErrorContains(t, err, "may still be needed")
 	}
-	_, err := s.pool.Exec(t.Context(), `UPDATE retention_horizon SET day = 20000`)
+	_, err := s.Pool.Exec(t.Context(), `UPDATE retention_horizon SET day = 20000`)
 	require.NoError(t, err)
-	_, err = s.pool.Exec(t.Context(), `UPDATE retention_horizon SET day = 19999`)
+	_, err = s.Pool.Exec(t.Context(), `UPDATE retention_horizon SET day = 19999`)
 	require.ErrorContains(t, err, "only rises")
 }
 

@@ -14,6 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"adnet/internal/errs"
+	"adnet/internal/postgres/books"
+	"adnet/internal/postgres/pg"
 	"adnet/internal/stream"
 )
 
@@ -98,7 +100,7 @@ func TakeSnapshot(ctx context.Context, url string) (*Snapshot, error) {
 	}
 	s := &Snapshot{conn: conn, Rows: make(map[string]int64)}
 	if err := s.read(ctx); err != nil {
-		return nil, errors.Join(failure("snapshot", err), s.Close(ctx))
+		return nil, errors.Join(pg.Failure("snapshot", err), s.Close(ctx))
 	}
 	return s, nil
 }
@@ -144,7 +146,7 @@ func (s *Snapshot) read(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if *into, err = collectOffsets(rows); err != nil {
+		if *into, err = books.CollectOffsets(rows); err != nil {
 			return err
 		}
 	}
@@ -197,7 +199,7 @@ func Empty(ctx context.Context, url string) (empty bool, err error) {
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
 	var filled int
 	err = conn.QueryRow(ctx, emptySQL).Scan(&filled)
-	return filled == 0, failure("look for data", err)
+	return filled == 0, pg.Failure("look for data", err)
 }
 
 // Load restores a dump. It first drops the contents of the schema; the dump itself is one
@@ -211,7 +213,7 @@ func (c Client) Load(ctx context.Context, url, file string) error {
 		return fmt.Errorf("%s: cannot connect: %w", EnvOwnerURL, err)
 	}
 	_, err = conn.Exec(ctx, dropAllSQL)
-	if err = errors.Join(failure("drop what was there", err), conn.Close(context.WithoutCancel(ctx))); err != nil {
+	if err = errors.Join(pg.Failure("drop what was there", err), conn.Close(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
 	config, err := pgx.ParseConfig(url)
@@ -226,6 +228,6 @@ func (c Client) Load(ctx context.Context, url, file string) error {
 
 // CountRows counts the rows of a table.
 func (s *Retention) CountRows(ctx context.Context, table string) (n int64, err error) {
-	err = s.pool.QueryRow(ctx, `SELECT count(*) FROM `+pgx.Identifier{table}.Sanitize()).Scan(&n)
-	return n, failure("count rows", err)
+	err = s.Pool.QueryRow(ctx, `SELECT count(*) FROM `+pgx.Identifier{table}.Sanitize()).Scan(&n)
+	return n, pg.Failure("count rows", err)
 }

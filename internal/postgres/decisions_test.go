@@ -28,7 +28,7 @@ func TestDecisionsAreInTheOrderOfTheirTaking(t *testing.T) {
 		at time.Time
 	}{{ids[1], now}, {ids[0], now}, {ids[2], now.Add(-time.Hour)}}
 	for _, d := range taken {
-		_, err := s.pool.Exec(t.Context(),
+		_, err := s.Pool.Exec(t.Context(),
 			`INSERT INTO decision (id, at, owner_id, kind, target_kind, target_id, rule, reason, automated) VALUES ($1, $2, $3, 'suspension', 'user', $4, 'terms', 'why', false)`,
 			d.id, d.at, u.ID, u.ID.String())
 		require.NoError(t, err)

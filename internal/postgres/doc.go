@@ -17,8 +17,8 @@
 // under load.
 //
 // The planner takes a new day of deduplication marks for empty until autovacuum has analyzed it, a
-// minute or more after midnight. Lookups are written so that no plan scans the day (seenSQL);
-// before that, settlement almost stopped for that minute.
+// minute or more after midnight. Lookups are written so that no plan scans the day: see
+// [books.SeenSQL]. Before that, settlement almost stopped for that minute.
 //
 // The application cannot create tables. billed_event_add_day, which runs as the owner, creates a
 // day's partition of the deduplication marks. adnet migrate repeats all grants at its end: on a

@@ -14,7 +14,7 @@ func TestDocumentedQueries(t *testing.T) {
 	queries := testenv.DocumentedQueries(t, "../../docs/data.md", "postgresql")
 	require.Greater(t, len(queries), 4)
 	for _, query := range queries {
-		_, err := s.pool.Exec(t.Context(), query)
+		_, err := s.Pool.Exec(t.Context(), query)
 		require.NoError(t, err, query)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"adnet/internal/link"
+	"adnet/internal/postgres/books"
 	schema "adnet/schemas/postgres"
 )
 
@@ -34,7 +35,7 @@ FROM unnest(ARRAY['ledger_transaction', 'ledger_entry', 'applied_batch']::regcla
 // nothing.
 func Examine(ctx context.Context, cfg Config) link.Report {
 	report := link.Report{Server: "PostgreSQL", Setting: EnvURL}
-	examined(ctx, cfg, &report, (*core).examineServing)
+	examined(ctx, cfg, &report, (*Stores).examineServing)
 	return report
 }
 
@@ -42,7 +43,7 @@ func Examine(ctx context.Context, cfg Config) link.Report {
 func ExamineOwner(ctx context.Context, owner OwnerConfig, app Config) link.Report {
 	report := link.Report{Server: "PostgreSQL, owner", Setting: EnvOwnerURL}
 	app.URL = owner.OwnerURL
-	examined(ctx, app, &report, (*core).examineOwning)
+	examined(ctx, app, &report, (*Stores).examineOwning)
 	return report
 }
 
@@ -55,7 +56,7 @@ type examination struct {
 
 func examined(
 	ctx context.Context, cfg Config, report *link.Report,
-	more func(*core, context.Context, *link.Report, examination) error,
+	more func(*Stores, context.Context, *link.Report, examination) error,
 ) {
 	var watch link.Watch
 	config, err := pgx.ParseConfig(cfg.URL)
@@ -74,23 +75,23 @@ func examined(
 	}
 }
 
-func (s *core) examine(
+func (s *Stores) examine(
 	ctx context.Context, report *link.Report, watch *link.Watch,
-	more func(*core, context.Context, *link.Report, examination) error,
+	more func(*Stores, context.Context, *link.Report, examination) error,
 ) error {
 	err := report.Measure(func() (now time.Time, err error) {
-		return now, s.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
+		return now, s.Pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now)
 	})
 	if err != nil {
 		return err
 	}
 	local := true
-	for _, server := range servers(s.pool.Config().ConnConfig) {
+	for _, server := range servers(s.Pool.Config().ConnConfig) {
 		local = local && link.Local(server)
 	}
 	report.Encrypted(watch, local, "add sslmode=verify-full to "+report.Setting)
 	var e examination
-	err = s.pool.QueryRow(ctx, examineServer).Scan(
+	err = s.Pool.QueryRow(ctx, examineServer).Scan(
 		&e.version, &e.user, &e.readOnly, &e.migrated, &e.creates, &e.makesRoles, &e.connections,
 	)
 	if err != nil {
@@ -107,7 +108,7 @@ func (s *core) examine(
 }
 
 // examineServing checks which rights the serving role has, and that it has no others.
-func (s *core) examineServing(ctx context.Context, report *link.Report, e examination) error {
+func (s *Stores) examineServing(ctx context.Context, report *link.Report, e examination) error {
 	if !e.migrated {
 		report.Mend("the schema is missing", "run `adnet migrate`")
 		return nil
@@ -124,13 +125,13 @@ func (s *core) examineServing(ctx context.Context, report *link.Report, e examin
 		return nil
 	}
 	var serves bool
-	if err := s.pool.QueryRow(ctx, examineTables).Scan(&serves); err != nil {
+	if err := s.Pool.QueryRow(ctx, examineTables).Scan(&serves); err != nil {
 		return err
 	}
 	report.Right(
 		"read the ledger and add to it", serves, "run `adnet migrate` with "+EnvOwnerURL+", which repeats all grants",
 	)
-	rows, err := s.pool.Query(ctx, verifyRights)
+	rows, err := s.Pool.Query(ctx, books.VerifyRights)
 	if err != nil {
 		return err
 	}
@@ -148,8 +149,8 @@ func (s *core) examineServing(ctx context.Context, report *link.Report, e examin
 }
 
 // missingMigrations lists the files of this build that were not applied.
-func (s *core) missingMigrations(ctx context.Context) ([]string, error) {
-	rows, err := s.pool.Query(ctx, selectMigrations)
+func (s *Stores) missingMigrations(ctx context.Context) ([]string, error) {
+	rows, err := s.Pool.Query(ctx, selectMigrations)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (s *core) missingMigrations(ctx context.Context) ([]string, error) {
 }
 
 // examineOwning checks that the migrating role has the rights it needs.
-func (s *core) examineOwning(_ context.Context, report *link.Report, e examination) error {
+func (s *Stores) examineOwning(_ context.Context, report *link.Report, e examination) error {
 	report.Right(
 		"create tables", e.creates, "GRANT CREATE ON SCHEMA public to this role, or name the owner of the database",
 	)

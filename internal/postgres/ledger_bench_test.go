@@ -12,6 +12,7 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/postgres/books"
 	"adnet/internal/storetest"
 	"adnet/internal/stream"
 )
@@ -25,7 +26,7 @@ func benchBatches(b *testing.B, s *Stores, n int) []ledger.Batch {
 	var campaigns []campaign.Campaign
 	for range 200 {
 		owner := uuid.Must(uuid.NewV7())
-		_, err := s.pool.Exec(
+		_, err := s.Pool.Exec(
 			b.Context(), `INSERT INTO app_user VALUES ($1, $2, $3, 'x', 'advertiser', false, 1, now())`, owner,
 			uuid.New(), owner.String(),
 		)
@@ -140,9 +141,9 @@ func BenchmarkOutcomes(b *testing.B) {
 	var packed []byte
 	var got []ledger.Outcome
 	for b.Loop() {
-		packed = encodeOutcomes(packed[:0], outcomes)
+		packed = books.EncodeOutcomes(packed[:0], outcomes)
 		var err error
-		if got, err = decodeOutcomes(got[:0], packed); err != nil {
+		if got, err = books.DecodeOutcomes(got[:0], packed); err != nil {
 			b.Fatal(err)
 		}
 	}

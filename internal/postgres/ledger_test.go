@@ -12,6 +12,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/postgres/books"
 	"adnet/internal/reserve"
 	"adnet/internal/storetest"
 )
@@ -28,7 +29,7 @@ func TestLedgerConformance(t *testing.T) {
 			Deposits: storetest.Deposits{Store: s.Payments, Statements: s.Ledger}, Dead: s.dead,
 			Corrupt: asOwner(t, s).corruptions(),
 			Join: func(ctx context.Context, account, family uuid.UUID) error {
-				_, err := asOwner(t, s).pool.Exec(
+				_, err := asOwner(t, s).Pool.Exec(
 					ctx, `INSERT INTO account_family (account_id, family_id) VALUES ($1, $2)`, account, family,
 				)
 				return err
@@ -37,8 +38,8 @@ func TestLedgerConformance(t *testing.T) {
 	})
 }
 
-func (s *core) dead(ctx context.Context) ([]ledger.DeadLetter, error) {
-	rows, err := s.pool.Query(ctx, `SELECT stream, partition, record_offset, problem, raw FROM dlq ORDER BY 1, 2, 3`)
+func (s *Stores) dead(ctx context.Context) ([]ledger.DeadLetter, error) {
+	rows, err := s.Pool.Query(ctx, `SELECT stream, partition, record_offset, problem, raw FROM dlq ORDER BY 1, 2, 3`)
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +50,11 @@ func (s *core) dead(ctx context.Context) ([]ledger.DeadLetter, error) {
 }
 
 // corruptions damages tables behind the store's back, one way per check.
-func (s *core) corruptions() map[string]func(context.Context) error {
+func (s *Stores) corruptions() map[string]func(context.Context) error {
 	// Whatever guards the table is switched off for the damage only.
 	sql := func(table, statement string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			return s.inTx(ctx, "damage", func(tx pgx.Tx) error {
+			return s.Transact(ctx, "damage", func(tx pgx.Tx) error {
 				if _, err := tx.Exec(ctx, `ALTER TABLE `+table+` DISABLE TRIGGER USER`); err != nil {
 					return err
 				}
@@ -126,7 +127,7 @@ func (s *core) corruptions() map[string]func(context.Context) error {
 			`UPDATE ledger_transaction SET at = at + interval '1 microsecond' WHERE kind = 'deposit'`,
 		),
 		ledger.CheckRights: func(ctx context.Context) error {
-			_, err := s.pool.Exec(ctx, `GRANT UPDATE (amount) ON ledger_entry TO adnet_test_app`)
+			_, err := s.Pool.Exec(ctx, `GRANT UPDATE (amount) ON ledger_entry TO adnet_test_app`)
 			return err
 		},
 		ledger.CheckDeposits: sql("payment", `UPDATE payment SET paid = paid + 1`),
@@ -134,9 +135,9 @@ func (s *core) corruptions() map[string]func(context.Context) error {
 }
 
 // reencode changes every charged outcome of the applied ranges.
-func (s *core) reencode(change func(*ledger.Outcome)) func(context.Context) error {
+func (s *Stores) reencode(change func(*ledger.Outcome)) func(context.Context) error {
 	return func(ctx context.Context) error {
-		return s.inTx(ctx, "damage", func(tx pgx.Tx) error {
+		return s.Transact(ctx, "damage", func(tx pgx.Tx) error {
 			rows, err := tx.Query(ctx, `SELECT ctid::text, outcomes FROM applied_batch`)
 			if err != nil {
 				return err
@@ -145,13 +146,13 @@ func (s *core) reencode(change func(*ledger.Outcome)) func(context.Context) erro
 			var ctid string
 			var packed []byte
 			_, err = pgx.ForEachRow(rows, []any{&ctid, &packed}, func() error {
-				outcomes, err := decodeOutcomes(nil, packed)
+				outcomes, err := books.DecodeOutcomes(nil, packed)
 				for i := range outcomes {
 					if outcomes[i].Charge > 0 {
 						change(&outcomes[i])
 					}
 				}
-				changed[ctid] = encodeOutcomes(nil, outcomes)
+				changed[ctid] = books.EncodeOutcomes(nil, outcomes)
 				return err
 			})
 			for ctid, packed := range changed {
@@ -179,7 +180,7 @@ func TestLedgerTablesGuardThemselves(t *testing.T) {
 		`INSERT INTO ledger_entry (transaction_id, leg, account, asset, amount, chain_seq, balance_after, at, hash)
 			VALUES (gen_random_uuid(), 0, 'house:revenue', 'USD', 1, 1, 1, now(), sha256(''))`: "sum to zero",
 	} {
-		_, err := s.pool.Exec(t.Context(), statement)
+		_, err := s.Pool.Exec(t.Context(), statement)
 		require.ErrorContains(t, err, want, statement)
 	}
 }
@@ -198,14 +199,14 @@ func TestRoomsSurviveCommitOrder(t *testing.T) {
 	spend := func(tx pgx.Tx, id uuid.UUID) {
 		var batch pgx.Batch
 		require.NoError(
-			t, queueSpend(&batch, ledger.Effects{Spend: []ledger.Spend{{CampaignID: id, Day: 1, Amount: 5}}}),
+			t, books.QueueSpend(&batch, ledger.Effects{Spend: []ledger.Spend{{CampaignID: id, Day: 1, Amount: 5}}}),
 		)
 		require.NoError(t, tx.SendBatch(t.Context(), &batch).Close())
 	}
-	early, err := s.pool.Begin(t.Context())
+	early, err := s.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	spend(early, slow.ID)
-	require.NoError(t, s.inTx(t.Context(), "later", func(tx pgx.Tx) error { spend(tx, quick.ID); return nil }))
+	require.NoError(t, s.Transact(t.Context(), "later", func(tx pgx.Tx) error { spend(tx, quick.ID); return nil }))
 	rooms, cursor, err := reader.Rooms(t.Context(), cursor)
 	require.NoError(t, err)
 	// and more, while other databases of the server have transactions open
@@ -239,7 +240,7 @@ func TestDroppedPartitionComesBack(t *testing.T) {
 		})
 	}
 	require.NoError(t, mark())
-	_, err := asOwner(t, s).pool.Exec(t.Context(), `DROP TABLE billed_event_20000`)
+	_, err := asOwner(t, s).Pool.Exec(t.Context(), `DROP TABLE billed_event_20000`)
 	require.NoError(t, err)
 	require.Error(t, mark())
 	require.NoError(t, mark())
@@ -248,7 +249,7 @@ func TestDroppedPartitionComesBack(t *testing.T) {
 // Settlement with one connection must not wait for a second one to make a partition.
 func TestPartitionNeedsNoSecondPooledConnection(t *testing.T) {
 	s := openStore(t)
-	config := s.pool.Config()
+	config := s.Pool.Config()
 	alone, err := Open(t.Context(), Config{URL: config.ConnString(), MaxConns: 1})
 	require.NoError(t, err)
 	t.Cleanup(alone.Close)

@@ -10,6 +10,7 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/ledger"
+	"adnet/internal/postgres/books"
 	"adnet/internal/testenv"
 )
 
@@ -35,8 +36,8 @@ func TestNewDayIsNotReadWhole(t *testing.T) {
 		requests[i] = uuid.Must(uuid.NewV7())
 	}
 	for name, query := range map[string][]any{
-		seenSQL:         {date, requests},
-		readRecordedSQL: {date, requests, string(ledger.Click)},
+		books.SeenSQL:         {date, requests},
+		books.ReadRecordedSQL: {date, requests, string(ledger.Click)},
 	} {
 		var plan []struct {
 			Plan node

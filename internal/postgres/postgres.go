@@ -3,20 +3,16 @@ package postgres
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"adnet/internal/errs"
 	"adnet/internal/link"
+	"adnet/internal/postgres/pg"
 )
 
 // EnvURL names the setting with PostgreSQL's URL.
@@ -28,7 +24,7 @@ const connectTimeout = 5 * time.Second
 
 // Config holds PostgreSQL's URL and the limit on a process's connections.
 type Config struct {
-	URL      string `name:"postgres-url" env:"ADNET_POSTGRES_URL" default:"" help:"PostgreSQL as postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=FILE; several host:port separated by commas are tried in their order."`
+	URL      string `name:"postgres-url" env:"ADNET_POSTGRES_URL" secret:"url" default:"" help:"PostgreSQL as postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=FILE; several host:port separated by commas are tried in their order."`
 	MaxConns int32  `name:"postgres-max-conns" env:"ADNET_POSTGRES_MAX_CONNS" default:"16" help:"Most connections that one process opens to PostgreSQL."`
 
 	Insecure link.Insecure `kong:"-"` // plain text off loopback
@@ -85,7 +81,7 @@ func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Sto
 		pool.Close()
 		return nil, unreachable(config.ConnConfig, err)
 	}
-	return newStores(&core{pool: pool}), nil
+	return newStores(&pg.Core{Pool: pool}), nil
 }
 
 func errNoURL() error {
@@ -101,51 +97,7 @@ func unreachable(config *pgx.ConnConfig, err error) error {
 
 // Close waits until every connection is returned and closed. The stores must not be used
 // afterwards.
-func (s *Stores) Close() { s.pool.Close() }
+func (s *Stores) Close() { s.Pool.Close() }
 
 // Ping returns an error with errs.Unavailable when the server does not respond.
-func (s *Stores) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
-
-// inTx runs fn in one READ COMMITTED transaction: every statement sees all rows committed before it
-// began. Reads after a lock rely on that.
-func (s *core) inTx(ctx context.Context, op string, fn func(tx pgx.Tx) error) error {
-	return failure(op, pgx.BeginTxFunc(ctx, s.pool, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, fn))
-}
-
-// failure gives err the code that callers act on. Errors that already carry one, and errors of the
-// caller's own functions, stay in the chain.
-func failure(op string, err error) error {
-	var known *errs.Error
-	var pgErr *pgconn.PgError
-	var connectErr *pgconn.ConnectError
-	var netErr net.Error
-	switch {
-	case err == nil, errors.As(err, &known):
-		return err
-	case errors.As(err, &pgErr):
-		return pgFailure(op, pgErr, err)
-	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("postgres: %s: %w", op, err)
-	case errors.As(err, &connectErr), errors.As(err, &netErr), pgconn.SafeToRetry(err),
-		errors.Is(err, net.ErrClosed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return errs.Wrap(fmt.Errorf("%s: %w", op, err), errs.Unavailable, "the database does not answer")
-	}
-	return fmt.Errorf("postgres: %s: %w", op, err)
-}
-
-// pgFailure maps the server's SQLSTATE codes to errs codes (PostgreSQL manual, appendix A).
-func pgFailure(op string, pgErr *pgconn.PgError, err error) error {
-	wrapped := fmt.Errorf("%s: %w", op, err)
-	switch code := pgErr.Code; {
-	case code == "23505": // unique_violation
-		return errs.Wrap(wrapped, errs.Conflict, "it exists already")
-	case code == "22021", code == "22P05": // NUL or bytes that are not UTF-8
-		return errs.Wrap(wrapped, errs.InvalidRequest, "text must be UTF-8 without NUL characters")
-	case code == "42P01", code == "42703": // no such table or column
-		return errs.Wrap(wrapped, errs.Unavailable, "the database schema is not current: run `adnet migrate`")
-	case code == "40001", code == "40P01", code == "55P03", // serialization, deadlock, lock not available
-		strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57P"):
-		return errs.Wrap(wrapped, errs.Unavailable, "the database cannot answer now")
-	}
-	return fmt.Errorf("postgres: %w", wrapped)
-}
+func (s *Stores) Ping(ctx context.Context) error { return pg.Failure("ping", s.Pool.Ping(ctx)) }

@@ -3,207 +3,71 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 
-	"adnet/internal/day"
 	"adnet/internal/ledger"
+	"adnet/internal/postgres/accounts"
+	"adnet/internal/postgres/audit"
+	"adnet/internal/postgres/books"
+	"adnet/internal/postgres/campaigns"
+	"adnet/internal/postgres/pg"
 )
 
-const (
-	// The horizon's lock ("adnet" and 'h' in ASCII). Settlement shares it from before it reads the
-	// horizon until it commits, so no mark of a day can be written after the horizon has passed
-	// that day.
-	shareHorizonSQL = `SELECT pg_advisory_xact_lock_shared(x'61646e657468'::bigint)`
-	lockHorizonSQL  = `SELECT pg_advisory_xact_lock(x'61646e657468'::bigint)`
-	readHorizonSQL  = `SELECT day FROM retention_horizon`
-	raiseHorizonSQL = `UPDATE retention_horizon SET day = $1 WHERE day < $1`
-
-	// schemas/postgres/0001_baseline.sql defines the names of partitions.
-	markedDaysSQL = `
-SELECT day FROM (SELECT replace(substr(c.relname, 14), 'm', '-')::integer AS day FROM pg_inherits i JOIN pg_class c
-	ON c.oid = i.inhrelid
-	WHERE i.inhparent = 'billed_event'::regclass) days WHERE day <> 0 AND day < $1 ORDER BY day`
-	countMarksSQL = `SELECT count(*) FROM billed_event WHERE auction_day <> 0 AND auction_day < $1 AND event_type NOT LIKE 'invalid%' AND event_type <> 'charged_conversion'`
-	dropDaySQL    = `SELECT marks FROM billed_event_drop_day($1)`
-
-	prunableSQL = `
-FROM applied_batch b JOIN archive_progress a USING (stream, partition)
-JOIN consumer_offset o USING (stream, partition)
-WHERE b.applied_at < $1 AND b.next_offset <= a.archived_next AND b.next_offset < o.next_offset`
-	countPrunableSQL = `SELECT count(*), coalesce(sum(b.next_offset - b.first_offset), 0)::bigint ` + prunableSQL
-	// From the oldest on, so that the remaining rows have no gap.
-	pruneSQL = `
-DELETE FROM applied_batch d USING (
-	SELECT b.stream, b.partition, b.first_offset ` + prunableSQL + `
-	ORDER BY b.stream, b.partition, b.first_offset LIMIT 500 FOR UPDATE OF b) gone
-WHERE d.stream = gone.stream AND d.partition = gone.partition AND d.first_offset = gone.first_offset
-RETURNING d.stream, d.partition, d.first_offset, d.next_offset, d.outcomes`
-
-	addPrunedSQL = `
-INSERT INTO pruned_total AS p (name, amount) SELECT * FROM unnest($1::text[], $2::bigint[])
-ON CONFLICT (name) DO UPDATE SET amount = p.amount + EXCLUDED.amount`
-	readPrunedSQL = `SELECT name, amount FROM pruned_total`
-
-	countDeadSQL = `SELECT count(*) FROM dlq WHERE at < $1`
-	dropDeadSQL  = `DELETE FROM dlq WHERE at < $1`
-	countKeysSQL = `SELECT count(*) FROM idempotency_key WHERE created_at < $1`
-)
-
-// queueHorizon reads the horizon and locks it until the transaction ends. The second statement sees
-// everything committed while the first waited.
-func queueHorizon(batch *pgx.Batch, date *day.Day) {
-	batch.Queue(shareHorizonSQL)
-	batch.Queue(readHorizonSQL).QueryRow(func(row pgx.Row) error { return row.Scan(date) })
+// Retention stores the removal of old data.
+type Retention struct {
+	*pg.Core
+	ledger   *books.Ledger
+	requests *audit.Requests
+	logins   *accounts.Logins
+	reports  *campaigns.AdReports
 }
+
+const countKeysSQL = `SELECT count(*) FROM idempotency_key WHERE created_at < $1`
 
 // Retain removes data that is no longer needed. The horizon moves first and in its own transaction,
 // so that a crash at any later line may leave unused marks, but never a day that is still accepted
 // and has no marks. With dry set nothing changes, and the result counts the rows to remove. The
 // sums of removed rows are stored for verify in the same transactions.
 func (s *Retention) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r ledger.Removed, err error) {
-	if err := s.pool.QueryRow(ctx, readHorizonSQL).Scan(&r.Horizon); err != nil {
-		return r, failure("read the retention horizon", err)
+	if r.Horizon, err = s.ledger.Horizon(ctx); err != nil {
+		return r, err
 	}
 	r.Horizon = max(r.Horizon, cut.Horizon)
 	if dry {
 		return s.wouldRemove(ctx, cut, r)
 	}
-	err = s.inTx(ctx, "raise the retention horizon", func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, lockHorizonSQL); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, raiseHorizonSQL, int32(r.Horizon))
-		return err
-	})
-	if err == nil {
-		err = s.dropMarks(ctx, &r)
+	if err = s.ledger.RaiseHorizon(ctx, r.Horizon); err == nil {
+		err = s.ledger.DropMarks(ctx, &r)
 	}
 	for more := !cut.Applied.IsZero(); more && err == nil; {
-		more, err = s.prune(ctx, cut, &r)
+		more, err = s.ledger.Prune(ctx, cut, &r)
 	}
 	if err == nil {
-		err = s.pruneEarly(ctx)
+		err = s.ledger.PruneEarly(ctx)
 	}
 	if err == nil && !cut.Dead.IsZero() {
-		err = s.inTx(ctx, "drop dead letters", func(tx pgx.Tx) error {
-			tag, err := tx.Exec(ctx, dropDeadSQL, cut.Dead)
-			r.Dead = tag.RowsAffected()
-			return errors.Join(err, addPruned(ctx, tx, ledger.Pruned{ledger.PrunedDead: r.Dead}))
-		})
+		r.Dead, err = s.ledger.DropDead(ctx, cut.Dead)
 	}
 	if err == nil && !cut.Keys.IsZero() {
-		r.Keys, err = s.dropKeys(ctx, cut.Keys)
-		err = errors.Join(err, s.dropExpired(ctx, cut.Keys))
+		r.Keys, err = s.requests.DropKeys(ctx, cut.Keys)
+		err = errors.Join(err, s.logins.DropExpired(ctx, cut.Keys))
 	}
 	if err == nil {
-		err = s.forgetReports(ctx, cut, &r)
+		err = s.reports.ForgetReports(ctx, cut, &r)
 	}
 	return r, err
 }
 
-func (s *core) wouldRemove(ctx context.Context, cut ledger.Cutoffs, r ledger.Removed) (ledger.Removed, error) {
-	err := s.snapshot(ctx, func(tx pgx.Tx) (err error) {
-		if r.Days, err = markedDays(ctx, tx, r.Horizon); err != nil {
+func (s *Retention) wouldRemove(ctx context.Context, cut ledger.Cutoffs, r ledger.Removed) (ledger.Removed, error) {
+	err := s.Snapshot(ctx, func(tx pgx.Tx) error {
+		if err := books.CountPrunable(ctx, tx, cut, &r); err != nil {
 			return err
 		}
-		if err := tx.QueryRow(ctx, countMarksSQL, int32(r.Horizon)).Scan(&r.Marks); err != nil {
-			return err
-		}
-		if err := tx.QueryRow(ctx, countPrunableSQL, cut.Applied).Scan(&r.Ranges, &r.Records); err != nil {
-			return err
-		}
-		if err := tx.QueryRow(ctx, countDeadSQL, cut.Dead).Scan(&r.Dead); err != nil {
-			return err
-		}
-		if err := tx.QueryRow(ctx, countReportEmails, cut.Emails).Scan(&r.Emails); err != nil {
-			return err
-		}
-		if err := tx.QueryRow(ctx, countOldAdReports, cut.Reports).Scan(&r.Reports); err != nil {
+		if err := campaigns.CountReports(ctx, tx, cut, &r); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, countKeysSQL, cut.Keys).Scan(&r.Keys)
 	})
-	return r, failure("count what retention would remove", err)
-}
-
-func markedDays(ctx context.Context, q querier, horizon day.Day) ([]day.Day, error) {
-	rows, err := q.Query(ctx, markedDaysSQL, int32(horizon))
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[day.Day])
-}
-
-// dropMarks drops the partitions before the horizon, one transaction each.
-func (s *core) dropMarks(ctx context.Context, r *ledger.Removed) error {
-	days, err := markedDays(ctx, s.pool, r.Horizon)
-	if err != nil {
-		return failure("list marked days", err)
-	}
-	for _, date := range days {
-		var marks int64
-		err := s.inTx(ctx, "drop marks", func(tx pgx.Tx) error {
-			// Waiting here would block settlement; the job retries tomorrow.
-			if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '5s'`); err != nil {
-				return err
-			}
-			return tx.QueryRow(ctx, dropDaySQL, int32(date)).Scan(&marks)
-		})
-		if err != nil {
-			return fmt.Errorf("marks of %s: %w", date, err)
-		}
-		r.Days, r.Marks = append(r.Days, date), r.Marks+marks
-	}
-	s.days.forget()
-	// Two days before the horizon, because the clocks of ingress nodes may differ.
-	if _, err := s.pool.Exec(ctx, dropConversionsSQL, int32(r.Horizon-2)*24); err != nil {
-		return failure("drop hours of conversions", err)
-	}
-	return nil
-}
-
-// prune removes some applied ranges and stores their sums; more reports whether others may be left.
-func (s *core) prune(ctx context.Context, cut ledger.Cutoffs, r *ledger.Removed) (more bool, err error) {
-	var removed applied
-	ranges := int64(0)
-	err = s.inTx(ctx, "prune applied ranges", func(tx pgx.Tx) error {
-		removed, ranges = applied{}, 0
-		err := removed.readEach(ctx, tx, pruneSQL, func() { ranges++ }, cut.Applied)
-		if err != nil {
-			return err
-		}
-		if removed.damaged != "" {
-			return fmt.Errorf("%w: %s", errOutcomes, removed.damaged)
-		}
-		return addPruned(ctx, tx, ledger.PrunedOf(&removed.totals, &removed.tally))
-	})
-	r.Ranges, r.Records = r.Ranges+ranges, r.Records+removed.totals.Rows
-	return ranges > 0, err
-}
-
-func addPruned(ctx context.Context, tx pgx.Tx, p ledger.Pruned) error {
-	var names []string
-	var amounts []int64
-	for name, amount := range p {
-		if amount != 0 {
-			names, amounts = append(names, name), append(amounts, amount)
-		}
-	}
-	_, err := tx.Exec(ctx, addPrunedSQL, names, amounts)
-	return err
-}
-
-// pruned reads the sums of the rows removed by retention.
-func pruned(ctx context.Context, q querier) (ledger.Pruned, error) {
-	rows, err := q.Query(ctx, readPrunedSQL)
-	if err != nil {
-		return nil, err
-	}
-	sums := make(ledger.Pruned)
-	var name string
-	var amount int64
-	_, err = pgx.ForEachRow(rows, []any{&name, &amount}, func() error { sums[name] = amount; return nil })
-	return sums, err
+	return r, pg.Failure("count what retention would remove", err)
 }

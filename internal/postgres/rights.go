@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"adnet/internal/ledger"
+	"adnet/internal/postgres/books"
 )
 
 // EnvOwnerURL names the setting with the URL of the role that owns the tables.
@@ -19,7 +19,7 @@ const EnvOwnerURL = "ADNET_POSTGRES_OWNER_URL"
 // OwnerConfig holds the URL of the migrating role. Only commands that change the schema have it: a
 // serving process must not hold the owner's password.
 type OwnerConfig struct {
-	OwnerURL string `name:"postgres-owner-url" env:"ADNET_POSTGRES_OWNER_URL" default:"" help:"PostgreSQL as the role that owns the tables, for migrate and other commands that change the schema (default: ADNET_POSTGRES_URL)."`
+	OwnerURL string `name:"postgres-owner-url" env:"ADNET_POSTGRES_OWNER_URL" secret:"url" default:"" help:"PostgreSQL as the role that owns the tables, for migrate and other commands that change the schema (default: ADNET_POSTGRES_URL)."`
 }
 
 // Or returns the owner's URL, or app's if no owner is set. Errors: one of the two URLs would send
@@ -40,11 +40,6 @@ func (c OwnerConfig) Or(app Config) (string, error) {
 	return cmp.Or(c.OwnerURL, app.URL), nil
 }
 
-// appendOnly lists the tables with an …append_only trigger, to which rows may only be added.
-const appendOnly = `
-SELECT DISTINCT c.oid FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid JOIN pg_proc p ON p.oid = t.tgfoid
-WHERE c.relnamespace = current_schema()::regnamespace AND right(p.proname, 11) = 'append_only'`
-
 // grantSQL gives role the rights that the application needs on every table, and only the right to
 // read and add on the ledger. Ownership does not change, so the role can neither alter or drop
 // tables nor disable a trigger. It is repeated after every migration, so it covers tables of later
@@ -57,7 +52,7 @@ DECLARE
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA %%I TO %%I', current_schema(), role);
 	FOR tab IN
-		SELECT c.relname, c.oid IN (` + appendOnly + `) OR c.relname = 'billed_event' AS adds,
+		SELECT c.relname, c.oid IN (` + books.AppendOnly + `) OR c.relname = 'billed_event' AS adds,
 			c.relname IN ('schema_migration', 'campaign_highest_bid') AS reads
 		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
 			AND NOT c.relispartition
@@ -164,44 +159,4 @@ func isWrongPassword(err error) bool {
 // literal returns text as an SQL string.
 func literal(text string) string {
 	return "E'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
-}
-
-// verifyRights lists the current role's rights to change rows that must never change.
-const verifyRights = `
-SELECT format('%s on %s', how, c.relname)
-FROM (` + appendOnly + ` UNION SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace
-	AND relname IN ('ledger_transaction', 'ledger_entry')) guarded
-JOIN pg_class c ON c.oid = guarded.oid
-CROSS JOIN LATERAL (
-	SELECT p FROM unnest(ARRAY['UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER']) p WHERE has_table_privilege(c.oid, p)
-	UNION ALL SELECT 'UPDATE of a column' WHERE has_any_column_privilege(c.oid, 'UPDATE')
-		AND NOT has_table_privilege(c.oid, 'UPDATE')
-	UNION ALL SELECT 'ownership' WHERE pg_has_role(c.relowner, 'MEMBER')
-	UNION ALL SELECT 'a trigger that is off' WHERE EXISTS (
-		SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal AND t.tgenabled NOT IN ('O', 'A'))
-) found (how)
-ORDER BY 1`
-
-// rights lists the changes that the role of this connection could make to the ledger.
-func (a *verification) rights() {
-	if a.err != nil {
-		return
-	}
-	rows, err := a.tx.Query(a.ctx, verifyRights)
-	if err != nil {
-		a.err = err
-		return
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		a.err = err
-		return
-	}
-	detail := ""
-	if len(found) > 0 {
-		detail = strings.Join(
-			found[:min(3, len(found))], "; ",
-		) + ": connect as a role that does not own the tables, see " + EnvOwnerURL
-	}
-	a.checks = append(a.checks, ledger.Check{Name: ledger.CheckRights, Got: int64(len(found)), Detail: detail})
 }

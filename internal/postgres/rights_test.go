@@ -35,7 +35,7 @@ func TestApplicationCannotChangeTheLedger(t *testing.T) {
 		"ledger_reversal": "amount",
 	} {
 		// refused, or grants nothing with a warning
-		_, _ = s.pool.Exec(t.Context(), `GRANT UPDATE, DELETE ON `+table+` TO CURRENT_USER`)
+		_, _ = s.Pool.Exec(t.Context(), `GRANT UPDATE, DELETE ON `+table+` TO CURRENT_USER`)
 		for _, statement := range []string{
 			`UPDATE $t SET ` + column + ` = ` + column, `DELETE FROM $t`, `TRUNCATE $t`,
 			`ALTER TABLE $t DISABLE TRIGGER ALL`, `ALTER TABLE $t DISABLE TRIGGER USER`,
@@ -44,7 +44,7 @@ func TestApplicationCannotChangeTheLedger(t *testing.T) {
 			`CREATE RULE x AS ON INSERT TO $t DO INSTEAD NOTHING`,
 		} {
 			statement = strings.Replace(statement, "$t", table, 1)
-			_, err := s.pool.Exec(t.Context(), statement)
+			_, err := s.Pool.Exec(t.Context(), statement)
 			requireNoRight(t, err, statement)
 		}
 	}
@@ -57,7 +57,7 @@ func TestApplicationCannotChangeTheLedger(t *testing.T) {
 		`INSERT INTO schema_migration VALUES ('x', '', now())`, `SET session_replication_role = replica`,
 		`SET ROLE adnet`,
 	} {
-		_, err := s.pool.Exec(t.Context(), statement)
+		_, err := s.Pool.Exec(t.Context(), statement)
 		requireNoRight(t, err, statement)
 	}
 	require.Equal(t, int64(0), check(t, s, ledger.CheckRights).Got)
@@ -138,7 +138,7 @@ func TestChainShowsTampering(t *testing.T) {
 				}
 			}
 			require.True(t, check(t, s, ledger.CheckChain).OK())
-			require.NoError(t, owner.inTx(t.Context(), "damage", func(tx pgx.Tx) error {
+			require.NoError(t, owner.Transact(t.Context(), "damage", func(tx pgx.Tx) error {
 				for _, sql := range []string{`SET LOCAL session_replication_role = replica`, damage.sql} {
 					tag, err := tx.Exec(t.Context(), sql)
 					if err != nil {
@@ -182,7 +182,7 @@ func TestChainInSQL(t *testing.T) {
 	)
 	require.NoError(t, err)
 	var entries, equal int
-	require.NoError(t, s.pool.QueryRow(t.Context(), `
+	require.NoError(t, s.Pool.QueryRow(t.Context(), `
 		SELECT count(*), count(*) FILTER (WHERE e.hash = ledger_entry_hash(coalesce(p.hash, decode(repeat('00', 32),
 			'hex')), e, t))
 		FROM ledger_entry e JOIN ledger_transaction t ON t.id = e.transaction_id

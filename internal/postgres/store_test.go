@@ -18,6 +18,9 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/postgres/accounts"
+	"adnet/internal/postgres/books"
+	"adnet/internal/postgres/campaigns"
 	"adnet/internal/storetest"
 	"adnet/internal/testenv"
 )
@@ -46,7 +49,7 @@ func asOwner(t testing.TB, s *Stores) *Stores {
 	t.Helper()
 	owner, err := Open(
 		t.Context(),
-		Config{URL: os.Getenv(testenv.EnvPostgres), MaxConns: 4}.database(s.pool.Config().ConnConfig.Database),
+		Config{URL: os.Getenv(testenv.EnvPostgres), MaxConns: 4}.database(s.Pool.Config().ConnConfig.Database),
 	)
 	require.NoError(t, err)
 	t.Cleanup(owner.Close)
@@ -88,7 +91,7 @@ func (i inside) HighestBids(ctx context.Context) ([]ledger.HighestBid, error) {
 }
 
 func (i inside) Inactive(ctx context.Context, id uuid.UUID) ([]ledger.Interval, error) {
-	rows, err := i.s.pool.Query(
+	rows, err := i.s.Pool.Query(
 		ctx, `SELECT from_at, to_at FROM campaign_inactive WHERE campaign_id = $1 ORDER BY seq`, id,
 	)
 	if err != nil {
@@ -104,7 +107,7 @@ func (i inside) Inactive(ctx context.Context, id uuid.UUID) ([]ledger.Interval, 
 }
 
 func (i inside) Reviews(ctx context.Context, id uuid.UUID) ([]campaign.Review, error) {
-	rows, err := i.s.pool.Query(
+	rows, err := i.s.Pool.Query(
 		ctx, `SELECT decision, notes, reviewer_id, at FROM campaign_review WHERE campaign_id = $1 ORDER BY seq`, id,
 	)
 	if err != nil {
@@ -117,13 +120,13 @@ func (i inside) Reviews(ctx context.Context, id uuid.UUID) ([]campaign.Review, e
 }
 
 func (i inside) Spend(ctx context.Context, s ledger.Spend) error {
-	_, err := i.s.pool.Exec(ctx, `INSERT INTO campaign_spend (campaign_id, day, amount) VALUES ($1, $2, $3)
+	_, err := i.s.Pool.Exec(ctx, `INSERT INTO campaign_spend (campaign_id, day, amount) VALUES ($1, $2, $3)
 		ON CONFLICT (campaign_id, day) DO UPDATE
 			SET amount = campaign_spend.amount + EXCLUDED.amount`, s.CampaignID, int32(s.Day), s.Amount)
 	if err != nil {
 		return err
 	}
-	_, err = i.s.pool.Exec(ctx, `INSERT INTO campaign_total (campaign_id, spent) VALUES ($1, $2)
+	_, err = i.s.Pool.Exec(ctx, `INSERT INTO campaign_total (campaign_id, spent) VALUES ($1, $2)
 		ON CONFLICT (campaign_id) DO UPDATE SET spent = campaign_total.spent + EXCLUDED.spent`, s.CampaignID, s.Amount)
 	return err
 }
@@ -133,7 +136,7 @@ type credits struct{ s *Stores }
 
 func (c credits) Grant(ctx context.Context, developer uuid.UUID, n money.Credits) error {
 	id := uuid.New()
-	return c.s.inTx(ctx, "grant", func(tx pgx.Tx) error {
+	return c.s.Transact(ctx, "grant", func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO credit_lot (developer_id, day, value, until, long, amount, remaining)
 			VALUES ($1, 0, $2, '-infinity', false, $3, $3)
 			ON CONFLICT (developer_id, day, value, until, long) DO UPDATE SET amount = credit_lot.amount + $3,
@@ -142,7 +145,7 @@ func (c credits) Grant(ctx context.Context, developer uuid.UUID, n money.Credits
 		if err != nil {
 			return err
 		}
-		return insertTransaction(ctx, tx, ledger.Transaction{
+		return books.InsertTransaction(ctx, tx, ledger.Transaction{
 			ID: id, Kind: ledger.KindMint, Ref: id.String(), Subject: developer, At: time.Now(),
 			Entries: []ledger.Entry{
 				{Account: ledger.DeveloperCredits(developer), Asset: ledger.Credit, Amount: int64(n)},
@@ -154,7 +157,7 @@ func (c credits) Grant(ctx context.Context, developer uuid.UUID, n money.Credits
 
 func (c credits) Balance(ctx context.Context, a ledger.Account) (money.Credits, error) {
 	var entries, balance int64
-	err := c.s.pool.QueryRow(ctx, `SELECT
+	err := c.s.Pool.QueryRow(ctx, `SELECT
 		(SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entry WHERE account = $1 AND asset = $2),
 		(SELECT coalesce(sum(amount), 0)::bigint FROM balance WHERE account = $1
 			AND asset = $2)`, string(a), string(ledger.Credit)).Scan(&entries, &balance)
@@ -165,7 +168,7 @@ func (c credits) Balance(ctx context.Context, a ledger.Account) (money.Credits, 
 }
 
 func (c credits) Transactions(ctx context.Context, kind ledger.Kind) ([]ledger.Transaction, error) {
-	rows, err := c.s.pool.Query(ctx, `SELECT t.id, t.kind, t.ref, t.subject, t.at, e.account, e.asset, e.amount
+	rows, err := c.s.Pool.Query(ctx, `SELECT t.id, t.kind, t.ref, t.subject, t.at, e.account, e.asset, e.amount
 		FROM ledger_transaction t JOIN ledger_entry e ON e.transaction_id = t.id WHERE t.kind = $1
 			ORDER BY t.id`, string(kind))
 	if err != nil {
@@ -231,7 +234,7 @@ func TestFailuresCarryCodes(t *testing.T) {
 	require.True(t, errs.Is(err, errs.InvalidRequest), "%v", err)
 
 	// Ended by an administrator in the middle of a transaction: the caller may try again.
-	err = s.inTx(t.Context(), "test", func(tx pgx.Tx) error {
+	err = s.Transact(t.Context(), "test", func(tx pgx.Tx) error {
 		_, err := tx.Exec(t.Context(), `SELECT pg_terminate_backend(pg_backend_pid())`)
 		return err
 	})
@@ -255,7 +258,7 @@ func TestPauseWaitsForSettlement(t *testing.T) {
 
 	paused := make(chan campaign.Campaign, 1)
 	var settled time.Time
-	require.NoError(t, s.inTx(t.Context(), "settle", func(tx pgx.Tx) error {
+	require.NoError(t, s.Transact(t.Context(), "settle", func(tx pgx.Tx) error {
 		if _, err := tx.Exec(t.Context(), `SELECT FROM campaign WHERE id = $1 FOR SHARE`, c.ID); err != nil {
 			return err
 		}
@@ -285,7 +288,7 @@ func waitForLock(t *testing.T, s *Stores) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		var waiting int
-		err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+		err := s.Pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
 			WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&waiting)
 		return err == nil && waiting > 0
 	}, 30*time.Second, 2*time.Millisecond)
@@ -296,7 +299,7 @@ func TestHistoriesAreAppendOnly(t *testing.T) {
 	for _, sql := range []string{
 		`DELETE FROM campaign_review`, `UPDATE campaign_review SET notes = ''`, `TRUNCATE campaign_review`,
 	} {
-		_, err := s.pool.Exec(t.Context(), sql)
+		_, err := s.Pool.Exec(t.Context(), sql)
 		require.ErrorContains(t, err, "append only")
 	}
 }
@@ -309,7 +312,7 @@ func TestReadsUseIndexes(t *testing.T) {
 	u := storetest.AddUser(t, stores)
 	storetest.AddCampaign(t, stores, u.ID, campaign.Active)
 	const rows = 20_000
-	_, err := asOwner(t, s).pool.Exec(t.Context(), fmt.Sprintf(`
+	_, err := asOwner(t, s).Pool.Exec(t.Context(), fmt.Sprintf(`
 		INSERT INTO app_user SELECT gen_random_uuid(), gen_random_uuid(), 'u' || n, '', 'advertiser', false, 0, now()
 			FROM generate_series(1, 5000) n;
 		CREATE TEMP TABLE many AS SELECT c.*, n FROM campaign c, generate_series(%[2]d + 2, %[1]d) n;
@@ -324,8 +327,8 @@ func TestReadsUseIndexes(t *testing.T) {
 		ANALYZE`, rows, storetest.FirstHead))
 	require.NoError(t, err)
 	where := func(f campaign.Filter) (string, []any) {
-		w, args := conditions(f, []any{20, 0})
-		return selectCampaigns + w + orderNewestFirst, args
+		w, args := campaigns.Conditions(f, []any{20, 0})
+		return campaigns.SelectCampaigns + w + campaigns.OrderNewestFirst, args
 	}
 	byOwner, ownerArgs := where(campaign.Filter{AdvertiserID: u.ID})
 	byStatus, statusArgs := where(campaign.Filter{Status: campaign.Paused})
@@ -335,15 +338,15 @@ func TestReadsUseIndexes(t *testing.T) {
 		args  []any
 		index string
 	}{
-		{selectChanged, []any{int64(rows - 10), 100}, "campaign_config_version_key"},
-		{selectChanged, []any{int64(0), 1000}, "campaign_config_version_key"},
+		{campaigns.SelectChanged, []any{int64(rows - 10), 100}, "campaign_config_version_key"},
+		{campaigns.SelectChanged, []any{int64(0), 1000}, "campaign_config_version_key"},
 		{byOwner, ownerArgs, "campaign_by_advertiser"},
 		{byStatus, statusArgs, "campaign_by_status"},
 		{all, allArgs, "campaign_by_age"},
-		{hasCampaign, []any{u.ID}, "campaign_by_advertiser"},
-		{selectUserByEmail, []any{u.Email}, "app_user_email"},
+		{campaigns.HasCampaign, []any{u.ID}, "campaign_by_advertiser"},
+		{accounts.SelectUserByEmail, []any{u.Email}, "app_user_email"},
 	} {
-		found, err := s.pool.Query(t.Context(), `EXPLAIN `+q.sql, q.args...)
+		found, err := s.Pool.Query(t.Context(), `EXPLAIN `+q.sql, q.args...)
 		require.NoError(t, err)
 		lines, err := pgx.CollectRows(found, pgx.RowTo[string])
 		require.NoError(t, err)

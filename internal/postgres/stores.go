@@ -1,105 +1,56 @@
 package postgres
 
-import "github.com/jackc/pgx/v5/pgxpool"
+import (
+	"adnet/internal/postgres/accounts"
+	"adnet/internal/postgres/audit"
+	"adnet/internal/postgres/books"
+	"adnet/internal/postgres/campaigns"
+	"adnet/internal/postgres/payments"
+	"adnet/internal/postgres/pg"
+)
 
 // Stores is adnet's data in PostgreSQL, a store for each domain. It is safe for concurrent use.
 type Stores struct {
-	*core
+	*pg.Core
 
-	Accounts   *Accounts
-	Logins     *Logins
-	Families   *Families
-	Campaigns  *Campaigns
-	Ledger     *Ledger
-	Archive    *Archive
-	Payments   *Payments
-	Publishers *Publishers
-	Audit      *Audit
-	AdReports  *AdReports
-	Traffic    *Traffic
-	Weights    *Weights
-	Journal    *Journal
-	Requests   *Requests
-	Letters    *Letters
+	Accounts   *accounts.Accounts
+	Logins     *accounts.Logins
+	Families   *accounts.Families
+	Campaigns  *campaigns.Campaigns
+	Ledger     *books.Ledger
+	Archive    *books.Archive
+	Payments   *payments.Payments
+	Publishers *books.Publishers
+	Audit      *audit.Audit
+	AdReports  *campaigns.AdReports
+	Traffic    *campaigns.Traffic
+	Weights    *campaigns.Weights
+	Journal    *campaigns.Journal
+	Requests   *audit.Requests
+	Letters    *campaigns.Letters
 	Retention  *Retention
 }
 
-func newStores(c *core) *Stores {
-	return &Stores{
-		core: c,
+func newStores(c *pg.Core) *Stores {
+	s := &Stores{
+		Core: c,
 
-		Accounts:   &Accounts{c},
-		Logins:     &Logins{c},
-		Families:   &Families{c},
-		Campaigns:  &Campaigns{c},
-		Ledger:     &Ledger{c},
-		Archive:    &Archive{c},
-		Payments:   &Payments{c},
-		Publishers: &Publishers{c},
-		Audit:      &Audit{c},
-		AdReports:  &AdReports{c},
-		Traffic:    &Traffic{c},
-		Weights:    &Weights{c},
-		Journal:    &Journal{c},
-		Requests:   &Requests{c},
-		Letters:    &Letters{c},
-		Retention:  &Retention{c},
+		Accounts:   &accounts.Accounts{Core: c},
+		Logins:     &accounts.Logins{Core: c},
+		Families:   &accounts.Families{Core: c},
+		Campaigns:  &campaigns.Campaigns{Core: c},
+		Ledger:     &books.Ledger{Core: c},
+		Archive:    &books.Archive{Core: c},
+		Payments:   &payments.Payments{Core: c},
+		Publishers: &books.Publishers{Core: c},
+		Audit:      &audit.Audit{Core: c},
+		AdReports:  &campaigns.AdReports{Core: c},
+		Traffic:    &campaigns.Traffic{Core: c},
+		Weights:    &campaigns.Weights{Core: c},
+		Journal:    &campaigns.Journal{Core: c},
+		Requests:   &audit.Requests{Core: c},
+		Letters:    &campaigns.Letters{Core: c},
 	}
-}
-
-// The stores by domain. They share the core, and transactions may span domains.
-type (
-	// Accounts stores accounts, their keys, and what publishers set for themselves.
-	Accounts struct{ *core }
-
-	// Logins stores sessions, second factors, links in mails, and networks of good logins.
-	Logins struct{ *core }
-
-	// Families stores families of related accounts.
-	Families struct{ *core }
-
-	// Campaigns stores campaigns, their goals and standings, and the rooms that the projection reads.
-	Campaigns struct{ *core }
-
-	// Ledger stores the books: settlement, balances, Credits, statements and their verification.
-	Ledger struct{ *core }
-
-	// Archive stores the archive's progress and its plans.
-	Archive struct{ *core }
-
-	// Payments stores deposits, the providers' notices, and parked payments.
-	Payments struct{ *core }
-
-	// Publishers stores publishers' traffic and cases of quarantine.
-	Publishers struct{ *core }
-
-	// Audit stores the audit log, and decisions with their appeals.
-	Audit struct{ *core }
-
-	// AdReports stores readers' reports of ads.
-	AdReports struct{ *core }
-
-	// Traffic stores counts of unproven events.
-	Traffic struct{ *core }
-
-	// Weights stores learned weights of the ranking.
-	Weights struct{ *core }
-
-	// Journal stores the nodes' journals of spending.
-	Journal struct{ *core }
-
-	// Requests stores requests with an idempotency key.
-	Requests struct{ *core }
-
-	// Letters stores dead letters of the consumers.
-	Letters struct{ *core }
-
-	// Retention stores the removal of old data.
-	Retention struct{ *core }
-)
-
-// core is what all stores share: the connections.
-type core struct {
-	pool *pgxpool.Pool
-	days dayCache // partitions of billed_event known to exist
+	s.Retention = &Retention{Core: c, ledger: s.Ledger, requests: s.Requests, logins: s.Logins, reports: s.AdReports}
+	return s
 }

@@ -23,7 +23,7 @@ type Config struct {
 	Master   string `name:"redis-master" env:"ADNET_REDIS_MASTER" default:"" help:"Name of the master that the sentinels watch."`
 	DB       int    `name:"redis-db" env:"ADNET_REDIS_DB" default:"0" help:"Redis database number; 0 in a cluster."`
 	Username string `name:"redis-username" env:"ADNET_REDIS_USERNAME" default:"" help:"Redis user (ACL)."`
-	Password string `name:"redis-password" env:"ADNET_REDIS_PASSWORD" default:"" help:"Redis password."`
+	Password string `name:"redis-password" env:"ADNET_REDIS_PASSWORD" secret:"" default:"" help:"Redis password."`
 	CA       string `name:"redis-ca" env:"ADNET_REDIS_CA" type:"path" help:"PEM file of the authorities that sign the certificate of Redis (default: the system's)."`
 	Cert     string `name:"redis-cert" env:"ADNET_REDIS_CERT" type:"path" help:"PEM file of this client's certificate, for a Redis that requires one."`
 	Key      string `name:"redis-key" env:"ADNET_REDIS_KEY" type:"path" help:"PEM file of the certificate's key."`

@@ -38,7 +38,7 @@ func paged(t *testing.T, s Searched, q ledger.Search, size int) (all []ledger.Fo
 		if len(page) < size {
 			return all
 		}
-		q.Before = page[len(page)-1].Place
+		q.Before = page[len(page)-1].Position
 	}
 }
 
@@ -75,7 +75,7 @@ func movements(t *testing.T, l Ledger) {
 	cash := paged(t, s, ledger.Search{Account: ledger.AdvertiserCash(advertiser.ID)}, 3)
 	require.Len(t, cash, 4)
 	for i, f := range cash {
-		require.True(t, i == 0 || f.Place.Seq < cash[i-1].Place.Seq)
+		require.True(t, i == 0 || f.Position.Seq < cash[i-1].Position.Seq)
 	}
 	charges := paged(t, s, ledger.Search{Subjects: []uuid.UUID{c.ID}}, 2)
 	require.Len(t, charges, 3)

@@ -25,9 +25,9 @@ import (
 
 // Config holds the settings of Stripe.
 type Config struct {
-	Key           string        `name:"stripe-key" env:"ADNET_STRIPE_KEY" default:"" help:"Secret key of the Stripe account that is paid; empty switches its checkouts off."`
+	Key           string        `name:"stripe-key" env:"ADNET_STRIPE_KEY" secret:"" default:"" help:"Secret key of the Stripe account that is paid; empty switches its checkouts off."`
 	BaseURL       string        `name:"stripe-base-url" env:"ADNET_STRIPE_BASE_URL" default:"https://api.stripe.com" help:"Address of Stripe's API."`
-	WebhookSecret string        `name:"stripe-webhook-secret" env:"ADNET_STRIPE_WEBHOOK_SECRET" default:"" help:"Secret that Stripe signs its webhook deliveries with; empty refuses them."`
+	WebhookSecret string        `name:"stripe-webhook-secret" env:"ADNET_STRIPE_WEBHOOK_SECRET" secret:"" default:"" help:"Secret that Stripe signs its webhook deliveries with; empty refuses them."`
 	Timeout       time.Duration `name:"stripe-timeout" env:"ADNET_STRIPE_TIMEOUT" default:"10s" help:"How long a request to Stripe may take."`
 }
 

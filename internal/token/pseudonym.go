@@ -227,8 +227,8 @@ func (r *Keyring) SessionSaid(developer uuid.UUID, date day.Day, session string)
 }
 
 // Lasting returns the pseudonym of an id that must match on other days: an advertiser's order, the
-// deduplication of events without a token, or the sender of clicks. Its key is that of the ring and not of a day; it
-// changes on the day on which an older key ends. date is the UTC day of the event.
+// deduplication of events without a token, or the sender of clicks. Its key is that of the ring and
+// not of a day; it changes on the day on which an older key ends. date is the UTC day of the event.
 func (r *Keyring) Lasting(scope uuid.UUID, date day.Day, id string) Pseudonym {
 	if id == "" {
 		return Pseudonym{}
@@ -236,9 +236,9 @@ func (r *Keyring) Lasting(scope uuid.UUID, date day.Day, id string) Pseudonym {
 	return r.pseudonymsOf(date).lasting.of(scope, id)
 }
 
-// Marks returns the hashes of a fact about an account under every key of the ring, so that two equal
-// facts share one if a key was in the ring at both times. kind separates facts with the same text.
-// It is nil for no text.
+// Marks returns the hashes of a fact about an account under every key of the ring, so that two
+// equal facts share one if a key was in the ring at both times. kind separates facts with the same
+// text. It is nil for no text.
 func (r *Keyring) Marks(kind, text string) (marks [][16]byte) {
 	if text == "" {
 		return nil

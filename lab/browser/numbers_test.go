@@ -3,8 +3,6 @@ package browser_test
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -442,15 +440,14 @@ func TestNumbersInMemory(t *testing.T) {
 // that cannot be decoded waits for an administrator.
 func TestNumbersOnTheStack(t *testing.T) {
 	owner, counts := testenv.Postgres(t), testenv.ClickHouse(t)
-	prefix := fmt.Sprintf("numbers-%x", random(t, 4))
+	prefix := fmt.Sprintf("numbers-%x", testenv.Random(t, 4))
 	addr, err := testenv.FreeAddr()
 	require.NoError(t, err)
-	key := func() string { return "k1:" + base64.StdEncoding.EncodeToString(random(t, 32)) }
 	for name, value := range map[string]string{
 		"ADNET_POSTGRES_URL": testenv.PostgresApp(t, owner), "ADNET_POSTGRES_OWNER_URL": owner,
 		"ADNET_CLICKHOUSE_URL": counts, "ADNET_REDIS_ADDR": testenv.Redis(t), "ADNET_REDIS_PREFIX": prefix,
 		"ADNET_KAFKA_BROKERS": strings.Join(testenv.Kafka(t), ","), "ADNET_KAFKA_TOPIC_PREFIX": prefix + ".",
-		"ADNET_KAFKA_PARTITIONS": "4", "ADNET_TOKEN_KEYS": key(), "ADNET_SESSION_KEYS": key(),
+		"ADNET_KAFKA_PARTITIONS": "4", "ADNET_TOKEN_KEYS": testenv.Key(t), "ADNET_SESSION_KEYS": testenv.Key(t),
 		"ADNET_ADMIN_EMAIL": "admin@numbers.example", "ADNET_ADMIN_PASSWORD": passphrase, "ADNET_VERIFY_EMAIL": "off",
 		"ADNET_PREPAID": "off", "ADNET_UNREVIEWED": "everywhere", "ADNET_LOG_LEVEL": "warn",
 		"ADNET_BASE_URL": "http://" + addr, "ADNET_SPOOL_DIR": t.TempDir(), "ADNET_RATE_OPEN": "0",
@@ -566,12 +563,4 @@ func readers(t *testing.T, ledger, archive string) *sources {
 		return [2]int64{sum("developer-pending:" + developer), sum("developer-held:"+developer) + sum("held:%")}
 	}
 	return of
-}
-
-func random(t *testing.T, n int) []byte {
-	t.Helper()
-	b := make([]byte, n)
-	_, err := rand.Read(b)
-	require.NoError(t, err)
-	return b
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -156,7 +155,5 @@ func TestBalancesAreWhatWasPaidLessWhatWasCharged(t *testing.T) {
 
 // The protections that a run can be built without are still where they are said to be.
 func TestBreaksFit(t *testing.T) {
-	for name, b := range breaks {
-		t.Run(name, func(t *testing.T) { require.NoError(t, b.Fits(filepath.Join("..", ".."))) })
-	}
+	require.NoError(t, breaks.Fit("../.."))
 }

@@ -50,7 +50,8 @@ type settings struct {
 	Rate  float64       `name:"rate" help:"Visits (an ad request and its beacons) per second (default 80, short 40)."`
 	Limit time.Duration `name:"limit" help:"Latest start of a repeated fault after the first beacon (default 8m30s); every kind occurs once, even later."`
 	Only  []string      `name:"only" help:"Only faults of these kinds, each once."`
-	Break string        `name:"break" enum:",spool,double" default:"" help:"Build adnet without a protection (spool: beacons are acknowledged before they are stored; double: repeats count again); the run must fail."`
+	Break string        `name:"break" help:"Build adnet without a protection (spool: beacons are acknowledged before they are stored; double: repeats count again); the run must fail. --cures lists them."`
+	Cures bool          `name:"cures" help:"List the protections that a build can omit."`
 }
 
 // enough is the least number of acknowledged beacons in a full run.
@@ -59,6 +60,10 @@ const enough = 50_000
 func main() {
 	var cfg settings
 	kong.Parse(&cfg, kong.Name("fault"), kong.Description("Injects faults into adnet and counts losses."))
+	if cfg.Cures {
+		breaks.Print()
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	result, err := run(ctx, cfg)
@@ -120,6 +125,7 @@ type report struct {
 	Charged   int64              `json:"charged_micros"`
 	Exhausted map[string]int     `json:"exhausted"` // campaigns no longer served because this limit was reached
 	Broken    string             `json:"built_without,omitempty"`
+	Noticed   bool               `json:"noticed,omitempty"` // the breach of the missing cure is among Breaches
 	Breaches  []string           `json:"breaches"`
 	Seconds   float64            `json:"seconds"`
 }
@@ -171,6 +177,7 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 			return nil, err
 		}
 	}
+	s.report.Noticed = breaks.Noticed(cfg.Break, s.report.Breaches)
 	s.report.Seconds = time.Since(s.began).Round(100 * time.Millisecond).Seconds()
 	return &s.report, nil
 }

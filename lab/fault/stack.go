@@ -60,14 +60,14 @@ func startStack(ctx context.Context, s *suite) (*stack, error) {
 	if err := command(ctx, nil, "go", "build", "-o", k.launcher, "adnet/lab/stack"); err != nil {
 		return k, err
 	}
-	how := product.Build{Binary: k.bin, Scratch: k.dir, Shifted: s.shifted}
-	if s.cfg.Break != "" {
-		how.Without = []product.Replacement{breaks[s.cfg.Break]}
+	without, err := breaks.Without(s.cfg.Break)
+	if err != nil {
+		return k, err
 	}
+	how := product.Build{Binary: k.bin, Scratch: k.dir, Shifted: s.shifted, Without: without}
 	if err := how.Make(ctx); err != nil {
 		return k, err
 	}
-	var err error
 	if k.via, err = freePorts(brokers); err != nil {
 		return k, err
 	}

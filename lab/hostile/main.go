@@ -19,11 +19,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
@@ -118,9 +116,7 @@ func main() {
 		&cfg, kong.Name("hostile"), kong.Description("Simulates attackers of adnet and counts their gains."),
 	)
 	if cfg.Cures {
-		for _, name := range slices.Sorted(maps.Keys(breaks)) {
-			fmt.Println(name)
-		}
+		breaks.Print()
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -200,7 +196,7 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 			return nil, err
 		}
 	}
-	s.report.Noticed = cfg.Break != "" && breaks[cfg.Break].noticed(s.report.Breaches)
+	s.report.Noticed = breaks.Noticed(cfg.Break, s.report.Breaches)
 	s.report.Seconds = time.Since(s.began).Round(100 * time.Millisecond).Seconds()
 	return &s.report, nil
 }

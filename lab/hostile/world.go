@@ -72,10 +72,8 @@ func (w *world) build(ctx context.Context) (err error) {
 	}
 	w.binary = filepath.Join(w.dir, "adnet")
 	how := product.Build{Binary: w.binary, Scratch: w.dir}
-	if w.s.cfg.Break != "" {
-		if how.Without = breaks[w.s.cfg.Break].without; how.Without == nil {
-			return fmt.Errorf("there is no protection %q", w.s.cfg.Break)
-		}
+	if how.Without, err = breaks.Without(w.s.cfg.Break); err != nil {
+		return err
 	}
 	w.s.say("building adnet")
 	return how.Make(ctx)

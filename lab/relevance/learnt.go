@@ -118,8 +118,8 @@ func (p *pure) first(q question, most int) (list []int) {
 }
 
 // refusing returns a gate that excludes campaigns.
-func refusing(taken map[auction.ID]bool) func(c *auction.Campaign, _ auction.Offer) auction.Reason {
-	return func(c *auction.Campaign, _ auction.Offer) auction.Reason {
+func refusing(taken map[auction.ID]bool) func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
+	return func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
 		if taken[c.ID] {
 			return auction.Blocked
 		}

@@ -1,7 +1,7 @@
 // Command stack runs the real stack of adnet: PostgreSQL, Redis, Apache Kafka (KRaft, one broker)
 // and ClickHouse, all on loopback ports. Where docker or podman has compose, up starts containers
-// (compose.yml). Otherwise, and for tests and the fault suite, the servers are detached processes of
-// the current user.
+// (compose.yml). Otherwise, and for tests and the fault suite, the servers are detached processes
+// of the current user.
 //
 //	go run ./lab/stack up       install and start the missing servers, wait until all answer
 //	go run ./lab/stack status   print one line per server; exit 1 unless all four answer
@@ -18,8 +18,8 @@
 //
 // # Notes
 //
-// Without containers ClickHouse is a library, whose server crashes on a reset connection or a refused hello, so front.go
-// relays its clients. The official server does not need it.
+// Without containers ClickHouse is a library, whose server crashes on a reset connection or a
+// refused hello, so front.go relays its clients. The official server does not need it.
 package main
 
 import (

@@ -1,36 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"adnet/internal/testenv"
 )
-
-// output is a buffer that may be read while children write.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
-}
 
 // fakeAdnet puts a script in the place of the built binary; its argument is the role.
 func fakeAdnet(t *testing.T, s *stack, script string) {
@@ -65,7 +47,7 @@ while :; do sleep 0.05; done`)
 	env, err := s.roleEnv(c)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	out := &output{}
+	out := new(testenv.Output)
 	done := make(chan error, 1)
 	go func() { done <- s.runRoles(ctx, c, env, out) }()
 	require.Eventually(t, func() bool {
@@ -91,7 +73,7 @@ exec sleep 600`, dead))
 			c := serveOpts{HTTPAddr: deadAddr(t), AdminAddr: "127.0.0.1:9090"}
 			env, err := s.roleEnv(c)
 			require.NoError(t, err)
-			out := &output{}
+			out := new(testenv.Output)
 			require.ErrorContains(t, s.runRoles(t.Context(), c, env, out), dead+" ended: exit status 3")
 			require.Contains(t, out.String(), "| last words\n")
 			requireNoRole(t, s)
@@ -103,7 +85,7 @@ func TestServeNeedsAMigratedDatabaseAndARunningStack(t *testing.T) {
 	s := testStack(t)
 	require.ErrorContains(t, s.serve(t.Context(), serveOpts{}), "make stack")
 	fakeAdnet(t, s, `[ "$1" = migrate ] && exit 1; touch "$0.started"`)
-	require.ErrorContains(t, s.runRoles(t.Context(), serveOpts{}, nil, &output{}), "migrate")
+	require.ErrorContains(t, s.runRoles(t.Context(), serveOpts{}, nil, new(testenv.Output)), "migrate")
 	require.NoFileExists(t, s.binary("adnet")+".started")
 }
 

@@ -1,10 +1,11 @@
-// Command build bundles the browser code of adnet for the server to embed: the script of publishers'
-// pages from web/sdk into ingress/snippet/dist, the card of MCP Apps from web/mcp into ingress/mcp,
-// the ad previews from web/preview into ingress/preview/dist, and the console from web/console into
-// ingress/console/dist. The console consists of modules and a style sheet with hashes in their names,
-// and a page that loads them. The command needs web/node_modules (npm ci in web). deploy/web.sh
-// installs them, generates the client's types and runs the command. With --sizes it builds nothing and only checks the committed files and the
-// imports of the npm package against their size limits, without Node.
+// Command build bundles the browser code of adnet for the server to embed: the script of
+// publishers' pages from web/sdk into ingress/snippet/dist, the card of MCP Apps from web/mcp into
+// ingress/mcp, the ad previews from web/preview into ingress/preview/dist, and the console from
+// web/console into ingress/console/dist. The console consists of modules and a style sheet with
+// hashes in their names, and a page that loads them. The command needs web/node_modules (npm ci in
+// web). deploy/web.sh installs them, generates the client's types and runs the command. With
+// --sizes it builds nothing and only checks the committed files and the imports of the npm package
+// against their size limits, without Node.
 package main
 
 import (

@@ -105,7 +105,7 @@ func (m *market) play() (out played) {
 // minute runs the auctions of a minute and returns their cost.
 func (m *market) minute(minute int, known map[int]int64, out *played) (spend money.Micros) {
 	c := &m.campaign
-	bid, aim := c.Offer()
+	bid, aim := c.AuctionBid()
 	truth := m.truth(minute)
 	for range poisson(m.rng, m.traffic(minute)) {
 		r, rival := m.request(minute)

@@ -17,6 +17,7 @@ import (
 	"adnet/consumers/settle"
 	"adnet/internal/ledger"
 	"adnet/internal/postgres"
+	"adnet/internal/postgres/books"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 )
@@ -62,7 +63,7 @@ func (c *commits) take() []commit {
 
 // store is PostgreSQL behind a connection that can break.
 type store struct {
-	*postgres.Ledger
+	*books.Ledger
 	commits *commits
 	next    fault // of the next transaction, then none
 	died    func()

@@ -25,6 +25,7 @@ import (
 	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
+	"adnet/internal/memory/analytics"
 	"adnet/internal/money"
 	"adnet/internal/owed"
 	"adnet/internal/report"
@@ -70,7 +71,7 @@ type month struct {
 	day      int       // since then
 	turn     int
 	store    *memory.Stores
-	reports  *memory.Reports
+	reports  *analytics.Store
 
 	standings *standing.Standings
 	releaser  *credit.Releaser
@@ -97,7 +98,7 @@ type month struct {
 func newMonth(s Strategy, rng *rand.Rand) *month {
 	m := &month{
 		strategy: s, rng: rng, now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), byID: map[auction.ID]*entry{},
-		spent: map[uuid.UUID]money.Credits{}, reports: memory.NewReports(),
+		spent: map[uuid.UUID]money.Credits{}, reports: analytics.New(),
 	}
 	clock := func() time.Time { return m.now }
 	m.store = memory.New(clock)
@@ -335,7 +336,7 @@ func entryOf(c *campaign.Campaign, tokens []string) auction.Campaign {
 }
 
 // afford is the gate of budgets.
-func (m *month) afford(c *auction.Campaign, of auction.Offer) auction.Reason {
+func (m *month) afford(c *auction.Campaign, of auction.Valuation) auction.Reason {
 	if m.byID[c.ID].room < of.Price {
 		return auction.Budget
 	}

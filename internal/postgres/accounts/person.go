@@ -1,0 +1,28 @@
+package accounts
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"adnet/internal/postgres/audit"
+	"adnet/internal/postgres/pg"
+)
+
+// Forget implements person.Accounts. The audit log is append only; account_forget is the only
+// function that may change its rows, and only those of an erased account. For any other account it
+// fails, which aborts the whole transaction.
+func (s *Accounts) Forget(ctx context.Context, id uuid.UUID) error {
+	return s.Transact(ctx, "forget account", func(tx pgx.Tx) error {
+		for _, sql := range []string{
+			`SELECT account_forget($1)`, `DELETE FROM login_session WHERE user_id = $1`, dropFactor, dropBlocks,
+			`DELETE FROM mail_link WHERE user_id = $1`, audit.ForgetAppeal,
+		} {
+			if _, err := tx.Exec(ctx, sql, id); err != nil {
+				return pg.Failure("forget account", err)
+			}
+		}
+		return nil
+	})
+}
