@@ -135,9 +135,9 @@ func (a *API) Mount(s *httpapi.Server) {
 	changes := httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 	}
-	// Wrong tokens are answered 401, which is limited.
+	// Each request counts, wrong tokens and mistakes too: nothing else bounds a caller without a login.
 	byLink := httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 	}
 	queries := httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No,

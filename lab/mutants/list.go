@@ -989,4 +989,16 @@ var mutants = []mutant{
 		old:  `more = append(more, "never:"+word.value)`, new: `more = append(more, "never:"+word.ID.String())`,
 		tests: []string{"./internal/campaign"}, run: "TestNeverWordsWaitForAPerson",
 	},
+	{
+		name: "keys-by-address", protects: "no caller gets the reply to another's Idempotency-Key, by cookie or by bearer",
+		file: "ingress/idempotency/idempotency.go",
+		old:  `return caller.Name, "account "`, new: `return "address " + c.ClientIP(), "account "`,
+		tests: []string{"./ingress/idempotency"}, run: "TestReplay",
+	},
+	{
+		name: "keys-of-mistakes", nightly: true, protects: "mistakes of callers without a login leave no rows",
+		file: "ingress/idempotency/idempotency.go",
+		old:  "return status >= http.StatusOK && status < http.StatusMultipleChoices", new: "return status < 500",
+		tests: []string{"./ingress/idempotency"}, run: "TestCallersWithoutALoginKeepOnlyChanges",
+	},
 }
