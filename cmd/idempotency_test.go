@@ -127,8 +127,8 @@ func console(t *testing.T, base, email, password string) sender {
 	return sender{email, page}
 }
 
-// All callers share an address, a key and a request. On every route, each of them gets a reply of its
-// own, and an account the same one by bearer and by cookie.
+// All callers share an address, a key and a request. On every route, each of them gets a reply of
+// its own, and an account the same one by bearer and by cookie.
 func TestNoTwoCallersShareAKey(t *testing.T) {
 	_, base, _ := standalone(t, "--demo=off", "--admin-email=root@keys.example", "--admin-password=battery staple")
 	api := client{t, base}
@@ -168,8 +168,8 @@ func TestNoTwoCallersShareAKey(t *testing.T) {
 	require.Greater(t, replays, 10)
 }
 
-// Strangers of an account's own address send keys to all routes, by hundreds and with success too. The
-// account has all of its keys, and no stranger stops another.
+// Strangers of an account's own address send keys to all routes, by hundreds and with success too.
+// The account has all of its keys, and no stranger stops another.
 func TestStrangersSpendNoKeysOfAnAccount(t *testing.T) {
 	const most = 20
 	_, base, admin := standalone(

@@ -78,8 +78,8 @@ func (s *Server) admitting(h Handler, p *Policy) Handler {
 }
 
 // keyed returns the handler that runs h under the Idempotency-Key of a request. It runs inside the
-// admission: the key belongs to the caller that h has, a caller who is not admitted leaves nothing in
-// the store, and a stored reply goes only to a caller who would be admitted now.
+// admission: the key belongs to the caller that h has, a refused caller leaves nothing in the
+// store, and a stored reply goes only to an admitted caller.
 func (s *Server) keyed(h Handler, p *Policy) Handler {
 	if p.Idempotent != Yes || s.deps.Once == nil {
 		return h
@@ -88,8 +88,8 @@ func (s *Server) keyed(h Handler, p *Policy) Handler {
 	return func(c *gin.Context) error { return s.deps.Once.Do(c, of(c).at.name(c), handle) }
 }
 
-// Identity is the caller of a request, as the owner of what is stored for one caller. The zero value
-// is a caller without credentials.
+// Identity is the caller of a request, as the owner of what is stored for one caller. The zero
+// value is a caller without credentials.
 type Identity struct {
 	// Name is unique among all accounts and keys. It holds no secret.
 	Name    string
@@ -98,9 +98,9 @@ type Identity struct {
 }
 
 // Identify returns the caller of c as the route's handler knows it: the caller that the engine has
-// admitted. A route for [Anyone] asks nobody for credentials; there it is the owner of the request's
-// login, by bearer or by the console's cookie, if it has a valid one. It counts nothing against the
-// account. Errors: errs.Unavailable when the store does not answer.
+// admitted. A route for [Anyone] asks nobody for credentials; there it is the owner of the
+// request's login, by bearer or by the console's cookie, if it has a valid one. It counts nothing
+// against the account. Errors: errs.Unavailable when the store does not answer.
 func (a *Auth) Identify(c *gin.Context) (Identity, error) {
 	who := of(c).caller
 	if who == nil {
@@ -158,8 +158,8 @@ func (a *Auth) admitKey(c *gin.Context, kind Access) (admitted, error) {
 	return admitted{user: account.User{DeveloperID: key.DeveloperID}, key: &key}, err
 }
 
-// keyInPlace returns the kind of the key that c has in place of a login, 0 for none. A key of a kind
-// that the route does not admit counts as one that it does, and is refused as such.
+// keyInPlace returns the kind of the key that c has in place of a login, 0 for none. A key of a
+// kind that the route does not admit counts as one that it does, and is refused as such.
 func keyInPlace(c *gin.Context, admits Access) Access {
 	bearer, ok := Bearer(c)
 	if !ok || admits&byKey == 0 {
@@ -213,8 +213,8 @@ func UserOf(c *gin.Context) account.User {
 	return account.User{}
 }
 
-// SessionOf returns the session of the login that the engine has admitted; its id is zero for a token
-// without a session.
+// SessionOf returns the session of the login that the engine has admitted; its id is zero for a
+// token without a session.
 func SessionOf(c *gin.Context) account.Session {
 	if who := of(c).caller; who != nil {
 		return who.session

@@ -526,7 +526,7 @@ func (s *spyOnce) Do(c *gin.Context, _ string, handle func(*gin.Context)) error 
 	return nil
 }
 
-// A stored reply is for the caller of the handler: who is not admitted does not reach the store.
+// A stored reply is for the caller of the handler. A refused caller does not reach the store.
 func TestKeysAreInsideTheAdmission(t *testing.T) {
 	d := newDoor(t)
 	u, bearer := d.account(t, "a@example.com")
@@ -576,5 +576,5 @@ func TestKeysAreInsideTheAdmission(t *testing.T) {
 	require.NoError(t, err)
 	d.now = d.now.Add(5 * time.Second)
 	require.Equal(t, http.StatusUnauthorized, post("/user", bearer))
-	require.Len(t, spy.of, 4, "a caller who was admitted once is not admitted for ever")
+	require.Len(t, spy.of, 4, "each call is admitted anew")
 }

@@ -1,22 +1,23 @@
 // Package idempotency implements the Idempotency-Key header for the endpoints whose policy allows
 // it.
 //
-// A key is 16 to 255 printable ASCII characters. It is valid for 24 hours for one caller, method and
-// route including the action. The caller is the one that the handler has, by bearer or by cookie
-// ([httpapi.Auth.Identify]); the engine admits it first, and its refusals are not stored. The same
-// request with the same key gets the first reply again, with "replayed": true in its JSON object and
-// the header Idempotency-Replayed: true. Another request gets 409 idempotency_conflict. A second call
-// during the first waits up to 2 s for its reply and then gets 409 idempotency_in_progress with
-// Retry-After. Replies of 401, 408, 412, 429 and 5xx are not stored: a retry runs again. internal/once
-// documents the behaviour after a crash. A stored reply may hold a secret that is shown once, so it
-// is sealed with a key derived from the caller's idempotency key and request. Neither is stored:
-// the database alone cannot open the reply, so keys should be random.
+// A key is 16 to 255 printable ASCII characters. It is valid for 24 hours for one caller, method
+// and route including the action. The caller is the one that the handler has, by bearer or by
+// cookie ([httpapi.Auth.Identify]); the engine admits it first, and its refusals are not stored.
+// The same request with the same key gets the first reply again, with "replayed": true in its JSON
+// object and the header Idempotency-Replayed: true. Another request gets 409 idempotency_conflict.
+// A second call during the first waits up to 2 s for its reply and then gets 409
+// idempotency_in_progress with Retry-After. Replies of 401, 408, 412, 429 and 5xx are not stored: a
+// retry runs again. internal/once documents the behaviour after a crash. A stored reply may hold a
+// secret that is shown once, so it is sealed with a key derived from the caller's idempotency key
+// and request. Neither is stored: the database alone cannot open the reply, so keys should be
+// random.
 //
-// Without a login the caller is an address. Its requests prove themselves: they hold a password or a
-// mailed link, and only the same request opens the reply. Only replies of calls that changed something
-// are stored (2xx), so mistakes leave no row, and all these callers together have one bound. Above it
-// their calls run without their keys: an e-mail has one account and a link works once anyway, so a
-// stranger who uses the bound up stops nobody.
+// Without a login the caller is an address. Its requests prove themselves: they hold a password or
+// a mailed link, and only the same request opens the reply. Only replies of calls that changed
+// something are stored (2xx), so mistakes leave no row, and all these callers together have one
+// bound. Above it their calls run without their keys: an e-mail has one account and a link works
+// once anyway, so a stranger who uses the bound up stops nobody.
 //
 // Some calls are not covered, because they have their own rules: ad requests, bids and rankings
 // (each is a new auction), beacons (deduplicated permanently per auction and event), MCP (its
@@ -143,8 +144,8 @@ type call struct {
 }
 
 // scope returns the name of the caller in the ids of its rows, and the owner of the bound that they
-// count against, and sets the bound. No name of an account or a key equals that of an address, and no
-// row of a caller without credentials counts against an account.
+// count against, and sets the bound. No name of an account or a key equals that of an address, and
+// no row of a caller without credentials counts against an account.
 func (k *Keys) scope(c *gin.Context, in *call, caller httpapi.Identity) (name, owner string) {
 	in.request.Most = k.deps.Config.Most
 	if caller.Name == "" {
@@ -299,8 +300,8 @@ func (k *Keys) run(c *gin.Context, in call) error {
 }
 
 // keeps reports whether to store a reply of this status: it answers the request itself, not a
-// temporary condition, nor a precondition in a header, which a retry may replace. Without a login only
-// what changed something is stored, so that a row costs its sender what the change costs.
+// temporary condition, nor a precondition in a header, which a retry may replace. Without a login
+// only what changed something is stored, so that a row costs its sender what the change costs.
 func (in *call) keeps(status int) bool {
 	if in.open {
 		return status >= http.StatusOK && status < http.StatusMultipleChoices

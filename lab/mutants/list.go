@@ -1001,4 +1001,17 @@ var mutants = []mutant{
 		old:  "return status >= http.StatusOK && status < http.StatusMultipleChoices", new: "return status < 500",
 		tests: []string{"./ingress/idempotency"}, run: "TestCallersWithoutALoginKeepOnlyChanges",
 	},
+	{
+		name: "groups-unbounded", protects: "a publisher makes no groups without end in a rival's statistics",
+		file: "ingress/offer/texts.go",
+		old:  "t.count[key.textOwner] >= mostTexts[key.kind]", new: "false",
+		tests: []string{"./ingress/offer"}, run: "TestAPublisherRecordsHundredTextsADay",
+	},
+	{
+		name: "groups-targeted", nightly: true, protects: "campaigns target the texts of a request as it sent them",
+		file:  "ingress/offer/sell.go",
+		old:   "r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host,",
+		new:   "r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.described.host,",
+		tests: []string{"./ingress/offer"}, run: "TestTargetingSeesTheTextsAsSent",
+	},
 }
