@@ -263,6 +263,7 @@ func (r *Reader) Demand(ctx context.Context, q report.DemandQuery) (report.Deman
 			found.Groups, report.DemandGroup{Key: g.Key, Requests: int64(g.Requests), Filled: int64(g.Filled)},
 		)
 	}
+	found.Limit()
 	return found, nil
 }
 

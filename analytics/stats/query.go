@@ -102,7 +102,7 @@ func countsQuery(q report.Query) (string, error) {
 		"    SELECT day, " + key + " AS key, " + columns + " FROM stats_daily" + where +
 			" AND NOT has({rolled:Array(Date)}, day)\n",
 	)
-	b.WriteString(")\nGROUP BY " + set)
+	b.WriteString(")\nGROUP BY " + set + limitOf(&q))
 	return b.String(), nil
 }
 
@@ -111,6 +111,16 @@ const (
 	bothSets     = "SELECT day, key, toUInt8(grouping(day)) AS kind,"
 	groupingSets = "GROUPING SETS ((day), (key))"
 )
+
+// limitOf bounds the groups of an answer to those of [report.Result.Limit], which counts the rest.
+// The answer has all days: each has its own day, while all groups have the default one.
+func limitOf(q *report.Query) string {
+	if !q.Limited() {
+		return ""
+	}
+	return "\nORDER BY kind, spend DESC, key LIMIT " + strconv.Itoa(report.MaxGroups) +
+		" BY day"
+}
 
 // eventsOf selects q's events themselves. The table is sorted by campaign: without the campaigns of
 // an account, all events of the days would be read.
@@ -125,7 +135,7 @@ func eventsOf(q report.Query) string {
 // eventsQuery counts q's events themselves.
 func eventsQuery(q report.Query, key string) string {
 	return bothSets + sums + "\nFROM\n(\n    SELECT day, " + key + " AS key," + eventColumns + "\n    FROM events" +
-		eventsOf(q) + "\n)\nGROUP BY " + groupingSets
+		eventsOf(q) + "\n)\nGROUP BY " + groupingSets + limitOf(&q)
 }
 
 // trafficQuery returns the query for the reasons of q's traffic.

@@ -85,7 +85,7 @@ func (r *Reader) Stats(ctx context.Context, q report.Query) (report.Result, erro
 	if err := both.Wait(); err != nil {
 		return report.Result{}, r.failure(ctx, err)
 	}
-	collect(&result, rows, q.Breakdown)
+	collect(&result, rows, &q)
 	for _, t := range reasons {
 		result.Traffic = append(result.Traffic, report.Traffic(t))
 	}
@@ -150,7 +150,7 @@ func (r *Reader) days(ctx context.Context, params map[string]string) (asOf time.
 }
 
 // collect converts the rows of the two grouping sets into the result.
-func collect(result *report.Result, rows []counted, by report.Breakdown) {
+func collect(result *report.Result, rows []counted, q *report.Query) {
 	for i := range rows {
 		row := &rows[i]
 		if row.Kind == kindGroup {
@@ -162,8 +162,9 @@ func collect(result *report.Result, rows []counted, by report.Breakdown) {
 		result.Counts.Add(group.Counts)
 	}
 	slices.SortFunc(result.Daily, func(a, b report.Group) int { return strings.Compare(a.Key, b.Key) })
-	if by == report.ByDay {
+	if q.Breakdown == report.ByDay {
 		result.Groups = slices.Clone(result.Daily)
 	}
-	by.Sort(result.Groups)
+	q.Breakdown.Sort(result.Groups)
+	result.Limit(q)
 }

@@ -146,7 +146,7 @@ type counters struct {
 func (r *counters) of(ctx context.Context, id uuid.UUID, since day.Day) (Totals, error) {
 	all, known := r.since[since]
 	if !known {
-		result, err := r.source.Stats(ctx, report.Query{Since: since, Until: r.until, Breakdown: report.ByCampaign})
+		result, err := r.source.Stats(ctx, report.Query{Since: since, Until: r.until, Breakdown: report.ByCampaign, AllGroups: true})
 		if err != nil {
 			return Totals{}, err
 		}

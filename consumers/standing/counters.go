@@ -82,7 +82,7 @@ func (r *counters) read(ctx context.Context, now time.Time, of relations) error 
 }
 
 func (r *counters) readSpan(ctx context.Context, s span, of relations) (map[uuid.UUID]counts, error) {
-	q := report.Query{Since: max(0, r.today-s.last), Until: r.today - s.first, Breakdown: report.ByCampaign}
+	q := report.Query{Since: max(0, r.today-s.last), Until: r.today - s.first, Breakdown: report.ByCampaign, AllGroups: true}
 	all := map[uuid.UUID]counts{}
 	if err := r.each(ctx, q, func(id uuid.UUID, c *report.Counts) {
 		all[id] = counts{c.Impressions(), c.Clicks(), c.Conversions(), c.Billed, c.Spend, c.Spend}

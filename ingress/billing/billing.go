@@ -113,7 +113,7 @@ func (a *API) Mount(s *httpapi.Server) {
 			Body: maxDelivery,
 		}},
 		"payout": {Do: httpapi.Open(retired), Policy: httpapi.Policy{
-			Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.No,
+			Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.No,
 		}},
 	}}, queries)
 	s.HandleActions(http.MethodGet, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{

@@ -42,8 +42,12 @@ func (s *Server) HandleKey(method, path string, h KeyHandler, p Policy) {
 		return h(c, caller)
 	}
 	e := &entrance{method: method, path: path, other: &endpoint{answers: s.wrap(handle), policy: p}}
-	if p.Auth&^byKey != 0 {
+	switch {
+	case p.Auth&^byKey != 0:
 		s.faults = append(s.faults, unmounted(e, errors.New("its policy admits callers without a key")))
+		return
+	case p.Idempotent == Yes:
+		s.faults = append(s.faults, unmounted(e, errors.New("it cannot honour an Idempotency-Key")))
 		return
 	}
 	s.mount(e)
@@ -63,12 +67,60 @@ func (s *Server) admitting(h Handler, p *Policy) func(*gin.Context) error {
 		return h.answer
 	}
 	return func(c *gin.Context) error {
+		// Before anything that is stored for a caller ([Server.keyed]).
 		caller, err := s.deps.Auth.admit(c, p)
 		if err != nil {
 			return p.refuse(c, err)
 		}
 		of(c).caller = &caller
 		return h.answer(c)
+	}
+}
+
+// keyed returns the handler that runs h under the Idempotency-Key of a request. It runs inside the
+// admission: the key belongs to the caller that h has, a refused caller leaves nothing in the
+// store, and a stored reply goes only to an admitted caller.
+func (s *Server) keyed(h Handler, p *Policy) Handler {
+	if p.Idempotent != Yes || s.deps.Once == nil {
+		return h
+	}
+	handle := s.wrap(h.answer)
+	h.answer = func(c *gin.Context) error { return s.deps.Once.Do(c, of(c).at.name(c), handle) }
+	return h
+}
+
+// Identity is the caller of a request, as the owner of what is stored for one caller. The zero
+// value is a caller without credentials.
+type Identity struct {
+	// Name is unique among all accounts and keys. It holds no secret.
+	Name    string
+	Account uuid.UUID    // the account of the login or of the key
+	User    account.User // of a login only
+}
+
+// Identify returns the caller of c as the route's handler knows it: the caller that the engine has
+// admitted. A route for [Anyone] asks nobody for credentials; there it is the owner of the
+// request's login, by bearer or by the console's cookie, if it has a valid one. It counts nothing
+// against the account. Errors: errs.Unavailable when the store does not answer.
+func (a *Auth) Identify(c *gin.Context) (Identity, error) {
+	who := of(c).caller
+	if who == nil {
+		user, _, err := a.login(c)
+		if errs.Is(err, errs.InvalidToken) {
+			return Identity{}, nil
+		}
+		if err != nil {
+			return Identity{}, err
+		}
+		who = &admitted{user: user}
+	}
+	switch key := who.key; {
+	case key == nil:
+		return Identity{Name: "account " + who.user.ID.String(), Account: who.user.ID, User: who.user}, nil
+	case key.OwnerID == uuid.Nil: // a sandbox key that anyone can invent
+		return Identity{}, nil
+	default:
+		return Identity{Name: "key " + key.KeyID.String(), Account: key.OwnerID}, nil
 	}
 }
 
@@ -107,8 +159,8 @@ func (a *Auth) admitKey(c *gin.Context, kind Access) (admitted, error) {
 	return admitted{user: account.User{DeveloperID: key.DeveloperID}, key: &key}, err
 }
 
-// keyInPlace returns the kind of the key that c has in place of a login, 0 for none. A key of a kind
-// that the route does not admit counts as one that it does, and is refused as such.
+// keyInPlace returns the kind of the key that c has in place of a login, 0 for none. A key of a
+// kind that the route does not admit counts as one that it does, and is refused as such.
 func keyInPlace(c *gin.Context, admits Access) Access {
 	bearer, ok := Bearer(c)
 	if !ok || admits&byKey == 0 {
@@ -162,8 +214,8 @@ func UserOf(c *gin.Context) account.User {
 	return account.User{}
 }
 
-// SessionOf returns the session of the login that the engine has admitted; its id is zero for a token
-// without a session.
+// SessionOf returns the session of the login that the engine has admitted; its id is zero for a
+// token without a session.
 func SessionOf(c *gin.Context) account.Session {
 	if who := of(c).caller; who != nil {
 		return who.session

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"encoding/base64"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,12 +14,14 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/memory"
+	"adnet/internal/obs"
 	"adnet/internal/token"
 )
 
@@ -130,7 +133,7 @@ func newDoor(t *testing.T) *door {
 	scan := open
 	scan.Scans = true
 	d.Handle(http.MethodGet, "/scan", user(auth.User), scan)
-	twice := func(c *gin.Context) (account.User, error) { // as with an Idempotency-Key
+	twice := func(c *gin.Context) (account.User, error) {
 		if _, err := auth.User(c); err != nil {
 			return account.User{}, err
 		}
@@ -505,4 +508,73 @@ func TestChangesTakeTurns(t *testing.T) {
 	for range 5 {
 		require.Equal(t, 200, <-answers)
 	}
+}
+
+// spyOnce records the callers of calls with a policy that is idempotent.
+type spyOnce struct {
+	auth *httpapi.Auth
+	of   []httpapi.Identity
+}
+
+func (s *spyOnce) Do(c *gin.Context, _ string, handle func(*gin.Context)) error {
+	who, err := s.auth.Identify(c)
+	if err != nil {
+		return err
+	}
+	s.of = append(s.of, who)
+	handle(c)
+	return nil
+}
+
+// A stored reply is for the caller of the handler. A refused caller does not reach the store.
+func TestKeysAreInsideTheAdmission(t *testing.T) {
+	d := newDoor(t)
+	u, bearer := d.account(t, "a@example.com")
+	key, err := d.accounts.CreateKey(t.Context(), u, account.KeyRequest{Kind: account.KindPublisher})
+	require.NoError(t, err)
+	auth := httpapi.NewAuth(httpapi.AuthDeps{
+		Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Logins: d.flaky, Now: func() time.Time { return d.now },
+	})
+	spy := &spyOnce{auth: auth}
+	s, err := httpapi.New(httpapi.Config{}, httpapi.Deps{
+		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Readiness: obs.NewReadiness(),
+		Auth: auth, Once: spy,
+	})
+	require.NoError(t, err)
+	for path, who := range map[string]httpapi.Access{
+		"/user": httpapi.UserToken, "/admin": httpapi.AdminToken, "/open": httpapi.Anyone,
+		"/pub": httpapi.PublisherKey,
+	} {
+		p := change
+		p.Auth, p.Idempotent = who, httpapi.Yes
+		s.Handle(http.MethodPost, path, func(c *gin.Context) error {
+			return httpapi.JSON(c, http.StatusOK, httpapi.UserOf(c).Email)
+		}, p)
+	}
+	post := func(path, bearer string) int {
+		r := httptest.NewRequest(http.MethodPost, path, nil)
+		r.Header.Set("Authorization", "Bearer "+bearer)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Code
+	}
+	for path, status := range map[string]int{"/user": 401, "/admin": 401, "/pub": 401} {
+		require.Equal(t, status, post(path, "garbage"), path)
+	}
+	require.Equal(t, http.StatusForbidden, post("/admin", bearer))
+	require.Empty(t, spy.of)
+	require.Equal(t, http.StatusOK, post("/user", bearer))
+	require.Equal(t, http.StatusOK, post("/open", bearer))
+	require.Equal(t, http.StatusOK, post("/open", "garbage"))
+	require.Equal(t, http.StatusOK, post("/pub", key.Plain))
+	require.Len(t, spy.of, 4)
+	require.Equal(t, u.ID, spy.of[0].User.ID)
+	require.Equal(t, spy.of[0], spy.of[1])
+	require.Equal(t, httpapi.Identity{Name: "key " + key.ID.String(), Account: u.ID}, spy.of[3])
+	require.Equal(t, httpapi.Identity{}, spy.of[2])
+	_, err = d.accounts.Disable(t.Context(), u.Email, true)
+	require.NoError(t, err)
+	d.now = d.now.Add(5 * time.Second)
+	require.Equal(t, http.StatusUnauthorized, post("/user", bearer))
+	require.Len(t, spy.of, 4, "each call is admitted anew")
 }

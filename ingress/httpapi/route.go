@@ -90,7 +90,8 @@ type Policy struct {
 	// for protocols whose errors repeat a part of the body.
 	Refused func(c *gin.Context, err error) error
 	// Idempotent routes honour Idempotency-Key; see ingress/idempotency. Where a route that changes
-	// something does not, a comment at its mount gives the reason.
+	// something does not, a comment at its mount gives the reason. A route for Anyone must also be
+	// idempotent without the key, since the keys of callers without a login share one bound.
 	Idempotent Answer
 	// Audited routes change an account or the installation. Each change goes to the audit log with
 	// its caller.
@@ -251,7 +252,7 @@ type endpoint struct {
 }
 
 func (s *Server) endpoint(h Handler, p Policy) *endpoint {
-	return &endpoint{s.wrap(s.admitting(h, &p)), p, h.caller && p.Auth&Anyone != 0}
+	return &endpoint{s.wrap(s.admitting(s.keyed(h, &p), &p)), p, h.caller && p.Auth&Anyone != 0}
 }
 
 func (e *entrance) choose(c *gin.Context) *endpoint {
@@ -405,7 +406,7 @@ func (s *Server) serve(c *gin.Context, r *request) {
 	s.deps.Guard.Leave(c, to.policy.Limit)
 }
 
-// call runs an endpoint's handler, with the idempotency and audit of its policy.
+// call runs an endpoint's handler, with the audit of its policy.
 func (s *Server) call(c *gin.Context, r *request) {
 	to := r.to
 	if err := to.policy.Params.check(c); err != nil {
@@ -419,11 +420,5 @@ func (s *Server) call(c *gin.Context, r *request) {
 			RequestID: obs.RequestID(ctx),
 		}))
 	}
-	if to.policy.Idempotent != Yes || s.deps.Once == nil {
-		to.answers(c)
-		return
-	}
-	if err := s.deps.Once.Do(c, r.at.name(c), to.answers); err != nil {
-		s.fail(c, err)
-	}
+	to.answers(c)
 }

@@ -65,7 +65,8 @@ type Guard interface {
 	Leave(c *gin.Context, l Limit)
 }
 
-// Once wraps the endpoints with the policy [Policy.Idempotent]; see ingress/idempotency.
+// Once wraps the endpoints with the policy [Policy.Idempotent], inside their admission; see
+// ingress/idempotency.
 type Once interface {
 	// Do lets handle answer, errors included, or repeats the earlier answer of handle. route is the
 	// name of the endpoint.

@@ -1,15 +1,23 @@
 // Package idempotency implements the Idempotency-Key header for the endpoints whose policy allows
 // it.
 //
-// A key is 16 to 255 printable ASCII characters. It is valid for 24 hours for one account (without
-// a login: one address), method and route including the action. The same request with the same key
-// gets the first reply again, with "replayed": true in its JSON object and the header
-// Idempotency-Replayed: true. Another request gets 409 idempotency_conflict. A second call during
-// the first waits up to 2 s for its reply and then gets 409 idempotency_in_progress with
-// Retry-After. Replies of 401, 408, 429 and 5xx are not stored: a retry runs again. internal/once
-// documents the behaviour after a crash. A stored reply may hold a secret that is shown once, so it
-// is sealed with a key derived from the caller's idempotency key and request. Neither is stored:
-// the database alone cannot open the reply, so keys should be random.
+// A key is 16 to 255 printable ASCII characters. It is valid for 24 hours for one caller, method
+// and route including the action. The caller is the one that the handler has, by bearer or by
+// cookie ([httpapi.Auth.Identify]); the engine admits it first, and its refusals are not stored.
+// The same request with the same key gets the first reply again, with "replayed": true in its JSON
+// object and the header Idempotency-Replayed: true. Another request gets 409 idempotency_conflict.
+// A second call during the first waits up to 2 s for its reply and then gets 409
+// idempotency_in_progress with Retry-After. Replies of 401, 408, 412, 429 and 5xx are not stored: a
+// retry runs again. internal/once documents the behaviour after a crash. A stored reply may hold a
+// secret that is shown once, so it is sealed with a key derived from the caller's idempotency key
+// and request. Neither is stored: the database alone cannot open the reply, so keys should be
+// random.
+//
+// Without a login the caller is an address. Its requests prove themselves: they hold a password or
+// a mailed link, and only the same request opens the reply. Only replies of calls that changed
+// something are stored (2xx), so mistakes leave no row, and all these callers together have one
+// bound. Above it their calls run without their keys: an e-mail has one account and a link works
+// once anyway, so a stranger who uses the bound up stops nobody.
 //
 // Some calls are not covered, because they have their own rules: ad requests, bids and rankings
 // (each is a new auction), beacons (deduplicated permanently per auction and event), MCP (its
@@ -38,7 +46,6 @@ import (
 	"adnet/internal/obs"
 	"adnet/internal/once"
 	"adnet/internal/token"
-	"adnet/internal/traffic"
 )
 
 // The request header, and the header of a replayed reply.
@@ -58,16 +65,20 @@ const (
 	look       = 50 * time.Millisecond
 	storeLimit = 5 * time.Second
 	fullRetry  = 3600 // seconds; yesterday's keys expire one by one
+
+	// mostOpen bounds the rows of all callers without a login together, whatever the setting. A
+	// stranger has any number of IPv6 networks, so a bound for each network would bound nothing.
+	mostOpen = 10_000
 )
 
-// Caller identifies the caller. Errors: errs.InvalidToken for an invalid token.
+// Caller identifies the caller; see [httpapi.Auth.Identify].
 type Caller interface {
-	User(c *gin.Context) (account.User, error)
+	Identify(c *gin.Context) (httpapi.Identity, error)
 }
 
 // Config limits the number of stored keys.
 type Config struct {
-	Most int `name:"idempotency-keys" env:"ADNET_IDEMPOTENCY_KEYS" default:"10000" help:"Maximum number of idempotency keys per account (without a login: per network) in 24 hours; further calls get 429. 0 is unlimited. Administrators have no limit."`
+	Most int `name:"idempotency-keys" env:"ADNET_IDEMPOTENCY_KEYS" default:"10000" help:"Maximum number of idempotency keys per account in 24 hours; further calls get 429. 0 is unlimited. Administrators have no limit. All callers without a login together have as many, at most 10000; further ones run without their key."`
 }
 
 // Deps holds the dependencies of the keys.
@@ -127,32 +138,41 @@ type call struct {
 	key, route string
 	handle     func(*gin.Context)
 	user       account.User // zero without a login
+	open       bool         // the caller has no credentials
 	request    once.Request
 	seal       [32]byte
 }
 
-func (k *Keys) once(c *gin.Context, in call) error {
-	scope, of := "address "+c.ClientIP(), "network "+traffic.Network(c.ClientIP())
+// scope returns the name of the caller in the ids of its rows, and the owner of the bound that they
+// count against, and sets the bound. No name of an account or a key equals that of an address, and
+// no row of a caller without credentials counts against an account.
+func (k *Keys) scope(c *gin.Context, in *call, caller httpapi.Identity) (name, owner string) {
 	in.request.Most = k.deps.Config.Most
-	if _, has := httpapi.Bearer(c); has {
-		user, err := k.deps.Caller.User(c)
-		if errs.Is(err, errs.InvalidToken) || errs.Is(err, errs.Forbidden) { // or a suspended account
-			in.handle(c) // the handler returns the error
-			return nil
+	if caller.Name == "" {
+		in.open = true
+		if in.request.Most = min(in.request.Most, mostOpen); in.request.Most <= 0 {
+			in.request.Most = mostOpen
 		}
-		if err != nil {
-			return err
-		}
-		in.user, scope = user, "account "+user.ID.String()
-		if of = scope; user.IsAdmin() {
-			in.request.Most = 0
-		}
+		return "address " + c.ClientIP(), "callers without a login"
 	}
+	if in.user.IsAdmin() {
+		in.request.Most = 0
+	}
+	return caller.Name, "account " + caller.Account.String()
+}
+
+func (k *Keys) once(c *gin.Context, in call) error {
+	caller, err := k.deps.Caller.Identify(c)
+	if err != nil {
+		return err
+	}
+	in.user = caller.User
+	name, owner := k.scope(c, &in, caller)
 	if err := readRequest(c, &in); err != nil {
 		return err
 	}
-	in.request.ID = sha256.Sum256([]byte(strings.Join([]string{scope, in.route, in.key}, "\n")))
-	in.request.Scope = sha256.Sum256([]byte(of))
+	in.request.ID = sha256.Sum256([]byte(strings.Join([]string{name, in.route, in.key}, "\n")))
+	in.request.Scope = sha256.Sum256([]byte(owner))
 	in.request.Token, in.request.Lease, in.request.Life = uuid.New(), lease, life
 	found, err := k.begin(c.Request.Context(), in.request)
 	if err != nil {
@@ -172,6 +192,11 @@ func (k *Keys) once(c *gin.Context, in call) error {
 		k.calls.WithLabelValues("conflict").Inc()
 		return errs.New(errs.IdempotencyConflict, "this %s was used for another request; use a new one", Header)
 	case once.Full:
+		if in.open {
+			k.calls.WithLabelValues("unkept").Inc()
+			in.handle(c)
+			return nil
+		}
 		k.calls.WithLabelValues("full").Inc()
 		return httpapi.RetryAfter(
 			errs.New(
@@ -257,7 +282,7 @@ func (k *Keys) run(c *gin.Context, in call) error {
 	in.handle(c)
 	c.Writer = recorded.ResponseWriter
 	done = true
-	if !keeps(recorded.status) {
+	if !in.keeps(recorded.status) {
 		k.release(ctx, in.request.Attempt)
 	} else if err := k.finish(ctx, in, recorded); err != nil {
 		// The effect is committed and marked: the caller gets its reply, and a retry gets the
@@ -275,8 +300,12 @@ func (k *Keys) run(c *gin.Context, in call) error {
 }
 
 // keeps reports whether to store a reply of this status: it answers the request itself, not a
-// temporary condition, nor a precondition in a header, which a retry may replace.
-func keeps(status int) bool {
+// temporary condition, nor a precondition in a header, which a retry may replace. Without a login
+// only what changed something is stored, so that a row costs its sender what the change costs.
+func (in *call) keeps(status int) bool {
+	if in.open {
+		return status >= http.StatusOK && status < http.StatusMultipleChoices
+	}
 	return status < http.StatusInternalServerError && status != http.StatusUnauthorized &&
 		status != http.StatusTooManyRequests && status != http.StatusRequestTimeout &&
 		status != http.StatusPreconditionFailed

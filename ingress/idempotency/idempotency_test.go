@@ -31,12 +31,12 @@ import (
 // callers resolves two bearer tokens.
 type callers map[string]account.User
 
-func (u callers) User(c *gin.Context) (account.User, error) {
+func (u callers) Identify(c *gin.Context) (httpapi.Identity, error) {
 	bearer, _ := httpapi.Bearer(c)
 	if user, ok := u[bearer]; ok {
-		return user, nil
+		return httpapi.Identity{Name: "account " + user.ID.String(), Account: user.ID, User: user}, nil
 	}
-	return account.User{}, errs.New(errs.InvalidToken, "no")
+	return httpapi.Identity{}, nil
 }
 
 type fixture struct {
@@ -338,4 +338,48 @@ func TestKeysOfACallerAreLimited(t *testing.T) {
 	}
 	f.advance(25 * time.Hour)
 	require.Equal(t, http.StatusCreated, f.post("/api/others", "alice", key(6), "{}").Code)
+}
+
+// A caller without a login has only replies that changed something stored, in one bound for all
+// addresses. Above it the calls run, without their keys, and no account notices.
+func TestCallersWithoutALoginKeepOnlyChanges(t *testing.T) {
+	f := newFixture(t)
+	key := func(n int) string { return fmt.Sprintf("key-of-sixteen-%02d", n) }
+	post := func(network, n int) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodPost, "/api/things", strings.NewReader("{}"))
+		r.RemoteAddr = fmt.Sprintf("192.0.%d.1:99", network)
+		r.Header.Set(idempotency.Header, key(n))
+		w := httptest.NewRecorder()
+		f.http.ServeHTTP(w, r)
+		return w
+	}
+	changes := f.act
+	for _, code := range []errs.Code{errs.InvalidRequest, errs.Forbidden, errs.NotFound, errs.Conflict, errs.Retired} {
+		f.act = func(*gin.Context) error { return errs.New(code, "wrong") }
+		for n := range 20 {
+			before := f.calls.Load()
+			for range 2 {
+				w := post(n, n)
+				require.NotContains(t, w.Body.String(), "replayed")
+			}
+			require.Equal(t, before+2, f.calls.Load(), "a retry runs")
+		}
+	}
+	f.act = changes
+	for n := range 5 {
+		require.Equal(t, http.StatusCreated, post(n, n).Code)
+		require.Contains(t, post(n, n).Body.String(), "replayed", "mistakes have left no row")
+	}
+	before := f.calls.Load()
+	for range 2 {
+		w := post(99, 99)
+		require.Equal(t, http.StatusCreated, w.Code)
+		require.NotContains(t, w.Body.String(), "replayed")
+	}
+	require.NotContains(t, post(20, 0).Body.String(), "replayed", "the key of another address")
+	require.Equal(t, before+3, f.calls.Load(), "above the bound a call runs without its key")
+	for n := range 5 {
+		require.Equal(t, http.StatusCreated, f.post("/api/things", "alice", key(n), "{}").Code)
+	}
+	require.Equal(t, http.StatusTooManyRequests, f.post("/api/things", "alice", key(5), "{}").Code, "its own bound")
 }

@@ -75,9 +75,9 @@ func (a *API) answerSession(c *gin.Context, status int, s opened) (reply httpapi
 }
 
 func (a *API) mountLogins(s *httpapi.Server) {
-	// Wrong tokens are answered 401, which is limited.
+	// Each request counts, wrong tokens and mistakes too: nothing else bounds a caller without a login.
 	byLink := httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
+		Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
 	}
 	s.HandleActions(http.MethodPost, "/api/auth", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: httpapi.Open(a.login)}, "login": {Do: httpapi.Open(a.login)},

@@ -91,12 +91,13 @@ type soldAd struct {
 
 // claims returns the claims of the ad's auction token.
 func (o *soldAd) claims() token.Auction {
+	d := &o.place.described
 	return token.Auction{
 		AuctionID: o.id, CampaignID: o.creative.ID, AdvertiserID: o.creative.AdvertiserID,
 		DeveloperID: o.place.Developer,
 		Price:       o.price, BillingModel: o.billing, Format: string(o.creative.Format),
-		IntegrationMethod: o.place.Method, Surface: o.place.Surface, Region: o.place.Region, Language: o.place.Language,
-		HostApp: o.place.Host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox, House: o.house,
+		IntegrationMethod: o.place.Method, Surface: d.surface, Region: d.region, Language: d.language,
+		HostApp: d.host, CreditFunded: o.creative.CreditFunded, Sandbox: o.sandbox, House: o.house,
 		Landing:  o.creative.CTAURL,
 		Headline: o.creative.Headline, NoConsent: o.place.Consent.Refused(), Browser: o.place.Browser.Asks,
 		Asker: o.asker,

@@ -158,6 +158,7 @@ type Seller struct {
 	work        sync.Pool // of *work
 	links       atomic.Pointer[linkBase]
 	verdicts    *verdicts
+	texts       *texts
 	sent        sync.Pool // of *sent
 	metrics     sellerMetrics
 }
@@ -202,7 +203,7 @@ func ppm(share float64) ranker.PPM { return ranker.PPM(math.Round(share * float6
 func New(cfg Config, deps Deps) *Seller {
 	deps.Now = schedule.Clock(deps.Now)
 	s := &Seller{
-		cfg: cfg, deps: deps, pool: catalog.Sandbox(), verdicts: newVerdicts(),
+		cfg: cfg, deps: deps, pool: catalog.Sandbox(), verdicts: newVerdicts(), texts: newTexts(),
 		work: sync.Pool{New: func() any { return new(work) }},
 		metrics: sellerMetrics{
 			filled: obs.Register(

@@ -21,8 +21,8 @@ func (s *Seller) record(a *Auction) {
 	w := &a.written
 	w.id = a.ID
 	w.placement = event.Placement{
-		Format: place.Format, IntegrationMethod: place.Method, Surface: place.Surface,
-		Region: place.Region, Language: place.Language, HostApp: place.Host,
+		Format: place.Format, IntegrationMethod: place.Method, Surface: place.described.surface,
+		Region: place.described.region, Language: place.described.language, HostApp: place.described.host,
 	}
 	w.record = event.Auction{
 		AuctionId: w.id[:], AtUs: a.Received.UnixMicro(), DeveloperId: place.Developer[:], Reason: string(outcome.Reason),

@@ -81,6 +81,8 @@ type Request struct {
 	Views   bool   `json:"-"` // the display can report a view: a host of MCP Apps
 	Surface string `json:"-"` // targeting value; empty: derived from Placement
 	Method  string `json:"-"` // integration method: rest, mcp, …
+
+	otherRegion, otherLanguage bool // see [Place]
 	// SessionAge is the duration of the user's session so far, 0 when unknown. It is recorded with
 	// the outcome; the ranking model does not use it.
 	SessionAge time.Duration `json:"-"`
@@ -114,7 +116,7 @@ func (r *Request) IntegrationOf(caller httpapi.Caller) string {
 func (r *Request) readRegion() bool {
 	code, _ := locale.Region(r.UserRegion)
 	ok := code != "" || r.UserRegion == "" || regionForm.MatchString(r.UserRegion)
-	r.UserRegion = code
+	r.otherRegion, r.UserRegion = code == "" && r.UserRegion != "", code
 	return ok
 }
 
@@ -123,7 +125,7 @@ func (r *Request) readRegion() bool {
 func (r *Request) readLanguage() bool {
 	tag := locale.Reader(r.UserLanguage)
 	ok := tag != "" || r.UserLanguage == "" || languageForm.MatchString(r.UserLanguage)
-	r.UserLanguage = tag
+	r.otherLanguage, r.UserLanguage = tag == "" && r.UserLanguage != "", tag
 	return ok
 }
 
@@ -314,6 +316,7 @@ func (r *Request) place(developer uuid.UUID) Place {
 		Region:   r.UserRegion,
 		Language: r.UserLanguage, Session: r.SessionID, SessionAge: r.SessionAge, FirstTurn: r.FirstAdTurn,
 		TurnGap: r.TurnsBetweenAds, Consent: r.Consent.Read(),
+		OtherRegion: r.otherRegion, OtherLanguage: r.otherLanguage,
 	}
 	if r.Turn != nil {
 		p.Turn = *r.Turn

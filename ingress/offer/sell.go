@@ -39,9 +39,14 @@ type Place struct {
 	Browser                         Browser
 	Models                          bool // a model reads the ad; see [traffic.ReadByModels]
 
-	mark    uint32          // mark of the session in its month, see [sessionMark]; 0 for none
-	session token.Pseudonym // pseudonym of Session; zero for none
-	date    day.Day         // of session
+	// OtherRegion and OtherLanguage are set where the request has a text that is no registered
+	// region or language, so Region or Language is empty.
+	OtherRegion, OtherLanguage bool
+
+	described described       // the texts in records, links and statistics
+	mark      uint32          // mark of the session in its month, see [sessionMark]; 0 for none
+	session   token.Pseudonym // pseudonym of Session; zero for none
+	date      day.Day         // of session
 
 	unlinked bool // no link contains session
 }
@@ -177,6 +182,7 @@ func (s *Seller) meet(ctx context.Context, a *Auction) {
 	s.recall(ctx, a)
 	a.Judged.limit(&a.Place)
 	a.Place.remember(s.deps.Keyring, a.Received, a.Judged.Sensitive != 0)
+	a.Place.described = s.texts.describe(&a.Place, a.Received)
 }
 
 func (a *Auction) begin(id uuid.UUID, from Catalog) {

@@ -81,8 +81,8 @@ type DemandQuery struct {
 // DemandBreakdowns lists the dimensions of requests, as publishers describe an ad's placement.
 var DemandBreakdowns = []string{string(BySurface), string(ByHostApp), string(ByIntegrationMethod), string(ByFormat)}
 
-// MaxDemandGroups is the maximum number of a breakdown's values, those with the most requests. A
-// publisher chooses the names of host apps freely; the totals count all.
+// MaxDemandGroups is the maximum number of a breakdown's values, those with the most requests. The
+// others are one group, [OthersKey].
 const MaxDemandGroups = 200
 
 // Check returns nil if the store answers q. Errors: errs.InvalidRequest with the field.
@@ -101,8 +101,29 @@ type Demand struct {
 	Outcomes map[string]int64 // by the reason for no ad; empty for an ad
 	Last     time.Time        // UTC; zero without any
 	// Groups holds the values of the query's breakdown, by [DemandGroup.Compare], at most
-	// [MaxDemandGroups].
+	// [MaxDemandGroups], and a last group [OthersKey] if there are more.
 	Groups []DemandGroup
+}
+
+// Limit keeps the first MaxDemandGroups sorted groups of d and adds the other requests as one last
+// group, unless there are none.
+func (d *Demand) Limit() {
+	if len(d.Groups) < MaxDemandGroups {
+		return
+	}
+	d.Groups = d.Groups[:MaxDemandGroups:MaxDemandGroups]
+	others := DemandGroup{Key: OthersKey, Filled: d.Outcomes[""]}
+	for _, n := range d.Outcomes {
+		others.Requests += n
+	}
+	for _, g := range d.Groups {
+		others.Requests -= g.Requests
+		others.Filled -= g.Filled
+	}
+	if others.Requests > 0 { // the store may have counted the groups later than the totals
+		others.Filled = max(others.Filled, 0)
+		d.Groups = append(d.Groups, others)
+	}
 }
 
 // DemandGroup counts the requests of one value of a breakdown.

@@ -35,6 +35,23 @@ func (c *Counts) Add(o Counts) {
 	c.Unverified += o.Unverified
 }
 
+// sub subtracts o, which counts a part of c's events. A saturated value of conversions stays at
+// least 0.
+func (c *Counts) sub(o *Counts) {
+	for t, n := range o.Events {
+		c.Events[t] -= n
+	}
+	c.Spend -= o.Spend
+	c.Credits -= o.Credits
+	c.Billed -= o.Billed
+	c.ConversionUSD = max(c.ConversionUSD-o.ConversionUSD, 0)
+	c.Duplicates -= o.Duplicates
+	c.Rejected -= o.Rejected
+	c.Sandbox -= o.Sandbox
+	c.Invalid -= o.Invalid
+	c.Unverified -= o.Unverified
+}
+
 // BySpend orders Result.Groups: larger spend first, then by key.
 func BySpend(a, b Group) int {
 	return cmp.Or(cmp.Compare(b.Spend, a.Spend), strings.Compare(a.Key, b.Key))

@@ -76,6 +76,36 @@ var Breakdowns = []string{
 	string(ByPublisher), string(BySurface), string(ByRegion), string(ByLanguage),
 }
 
+// The keys of groups that stand for several texts, and the maximum number of groups beside
+// OthersKey. Breakdowns by day and by hour are bounded by their days.
+const (
+	OtherKey  = "other"  // texts that are not recorded: unregistered, or beyond a publisher's number a day
+	OthersKey = "others" // the groups beyond MaxGroups, as one
+	MaxGroups = 1000
+)
+
+// Limited reports whether the groups of q are limited to MaxGroups.
+func (q *Query) Limited() bool {
+	return !q.AllGroups && q.Breakdown != "" && q.Breakdown != ByDay && q.Breakdown != ByHour
+}
+
+// Limit keeps the first MaxGroups sorted groups of r, the result of q, and adds the other counts of
+// r as one last group, OthersKey, unless there are none. Counts and groups must be of the same
+// events.
+func (r *Result) Limit(q *Query) {
+	if !q.Limited() || len(r.Groups) < MaxGroups {
+		return
+	}
+	r.Groups = r.Groups[:MaxGroups:MaxGroups]
+	others := Group{Key: OthersKey, Counts: r.Counts}
+	for i := range r.Groups {
+		others.sub(&r.Groups[i].Counts)
+	}
+	if others.Counts != (Counts{}) {
+		r.Groups = append(r.Groups, others)
+	}
+}
+
 // MaxHourly is the maximum number of days of a query by hour.
 const MaxHourly = 31
 
@@ -121,6 +151,9 @@ type Query struct {
 	DeveloperID  uuid.UUID
 	Since, Until day.Day
 	Breakdown    Breakdown // empty: none
+	// AllGroups selects every group, for jobs that need each campaign or publisher. Answers to
+	// callers are limited.
+	AllGroups bool
 	// Families, if not empty, selects the events of the advertisers of a family at publishers of
 	// the same family. An account is in one family. At most [MaxRelatives] ids.
 	Families []Relatives

@@ -190,7 +190,10 @@ func reportsAsked(t *testing.T, s Reports) {
 		report.DemandQuery{DeveloperID: uuid.UUID{15}, Since: today, Until: today, Breakdown: report.ByHostApp},
 	)
 	require.NoError(t, err)
-	require.Len(t, got.Groups, report.MaxDemandGroups, "a publisher invents names of apps")
+	require.Len(t, got.Groups, report.MaxDemandGroups+1, "a publisher invents names of apps")
+	require.Equal(
+		t, report.DemandGroup{Key: report.OthersKey, Requests: 5, Filled: 5}, got.Groups[report.MaxDemandGroups],
+	)
 	require.EqualValues(t, len(many), got.Outcomes[""], "the totals count all")
 	_, err = s.Explain.Demand(
 		t.Context(), report.DemandQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: report.ByDay},

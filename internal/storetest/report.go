@@ -72,7 +72,7 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"ConversionsSaturate", reportsSaturate},
 		{"ConversionTypes", reportsConverted},
 		{"Breakdowns", reportsBreakdowns},
-		{"UnknownBreakdown", reportsUnknownBreakdown},
+		{"UnknownBreakdown", reportsUnknownBreakdown}, {"BreakdownsAreBounded", reportsBreakdownsAreBounded},
 		{"Ranges", reportsRanges},
 		{"Filters", reportsFilters},
 		{"FamiliesSelectTheirOwnTraffic", reportsFamilies},
@@ -420,6 +420,40 @@ func keysOf(groups []report.Group) (names []string) {
 		names = append(names, g.Key)
 	}
 	return names
+}
+
+// An answer has a bounded number of groups, however many texts publishers send: those with the
+// largest spend, and one that counts the rest.
+func reportsBreakdownsAreBounded(t *testing.T, s Reports) {
+	const more = 7
+	var rows []report.Row
+	for i := range report.MaxGroups + more {
+		rows = append(rows, reportRow(onDay(reportDay+day.Day(i%2)), func(r *report.Row) {
+			name := fmt.Sprintf("x%04d", i)
+			r.HostApp, r.Language, r.Region, r.Surface = name, name, name, name
+			if i >= report.MaxGroups {
+				r.Charge = 1
+			}
+		}))
+	}
+	insertRows(t, s, "many", rows...)
+	for _, by := range []report.Breakdown{report.ByHostApp, report.ByLanguage, report.ByRegion, report.BySurface} {
+		got := stats(t, s, report.Query{Since: reportDay, Until: reportDay + 1, Breakdown: by})
+		require.Len(t, got.Groups, report.MaxGroups+1, by)
+		others, sum := got.Groups[report.MaxGroups], report.Counts{}
+		for _, g := range got.Groups {
+			sum.Add(g.Counts)
+		}
+		require.Equal(t, report.OthersKey, others.Key, by)
+		require.EqualValues(t, more, others.Impressions(), by)
+		require.EqualValues(t, more, others.Spend, "the smallest")
+		require.Equal(t, got.Counts, sum, "no event is missing")
+		require.Len(t, got.Daily, 2, by)
+	}
+	q := report.Query{Since: reportDay, Until: reportDay + 1, Breakdown: report.ByHostApp, AllGroups: true}
+	require.Len(t, stats(t, s, q).Groups, report.MaxGroups+more, "jobs need all")
+	q.Breakdown = report.ByDay
+	require.Len(t, stats(t, s, q).Groups, 2)
 }
 
 func reportsBreakdowns(t *testing.T, s Reports) {

@@ -989,4 +989,29 @@ var mutants = []mutant{
 		old:  `more = append(more, "never:"+word.value)`, new: `more = append(more, "never:"+word.ID.String())`,
 		tests: []string{"./internal/campaign"}, run: "TestNeverWordsWaitForAPerson",
 	},
+	{
+		name: "keys-by-address", protects: "no caller gets the reply to another's Idempotency-Key, by cookie or by bearer",
+		file: "ingress/idempotency/idempotency.go",
+		old:  `return caller.Name, "account "`, new: `return "address " + c.ClientIP(), "account "`,
+		tests: []string{"./ingress/idempotency"}, run: "TestReplay",
+	},
+	{
+		name: "keys-of-mistakes", nightly: true, protects: "mistakes of callers without a login leave no rows",
+		file: "ingress/idempotency/idempotency.go",
+		old:  "return status >= http.StatusOK && status < http.StatusMultipleChoices", new: "return status < 500",
+		tests: []string{"./ingress/idempotency"}, run: "TestCallersWithoutALoginKeepOnlyChanges",
+	},
+	{
+		name: "groups-unbounded", protects: "a publisher makes no groups without end in a rival's statistics",
+		file: "ingress/offer/texts.go",
+		old:  "t.count[key.textOwner] >= mostTexts[key.kind]", new: "false",
+		tests: []string{"./ingress/offer"}, run: "TestAPublisherRecordsHundredTextsADay",
+	},
+	{
+		name: "groups-targeted", nightly: true, protects: "campaigns target the texts of a request as it sent them",
+		file:  "ingress/offer/sell.go",
+		old:   "r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host,",
+		new:   "r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.described.host,",
+		tests: []string{"./ingress/offer"}, run: "TestTargetingSeesTheTextsAsSent",
+	},
 }

@@ -167,7 +167,7 @@ func (r *Store) Demand(_ context.Context, q report.DemandQuery) (report.Demand, 
 		found.Groups = append(found.Groups, *g)
 	}
 	slices.SortFunc(found.Groups, report.DemandGroup.Compare)
-	found.Groups = found.Groups[:min(len(found.Groups), report.MaxDemandGroups)]
+	found.Limit()
 	return found, nil
 }
 

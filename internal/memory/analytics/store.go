@@ -371,6 +371,7 @@ func (r *Store) Stats(_ context.Context, q report.Query) (report.Result, error) 
 		result.Groups = slices.Clone(result.Daily)
 	}
 	q.Breakdown.Sort(result.Groups)
+	result.Limit(&q)
 	result.Traffic = r.trafficOf(&of)
 	return result, nil
 }
