@@ -68,3 +68,42 @@ func loginCounts(email, address string) []loginCount {
 		{loginAccountDay, addressKey(loginAccountDay, email), true},
 	}
 }
+
+// spot is a class and key in which a request counts.
+type spot struct {
+	id  byte
+	key key
+}
+
+// TryMail counts a mail for a purpose that is asked for from an address, for each network of the
+// address. It is the same whether or not the e-mail has an account. takeBack undoes it. Errors:
+// errs.RateLimited.
+func (l *Limits) TryMail(purpose, email, address string) (takeBack func(), err error) {
+	mail := purpose + "\n" + strings.ToLower(strings.TrimSpace(email)) + "\n"
+	counts := []spot{{mailed, addressKey(mailed, mail+traffic.Network(address))}}
+	if wide := traffic.Wide(address, 48); wide != "" {
+		counts = append(
+			counts, spot{mailed48, addressKey(mailed48, mail+wide)},
+			spot{mailed40, addressKey(mailed40, mail+traffic.Wide(address, 40))},
+		)
+	}
+	return l.takeAll(counts)
+}
+
+// takeAll counts a request in all of counts, or in none if one is full. takeBack undoes what it
+// counted, and nothing else.
+func (l *Limits) takeAll(counts []spot) (takeBack func(), err error) {
+	now := l.deps.Now()
+	back := func(n int) {
+		for _, c := range counts[:n] {
+			l.count(c.id, c.key, -1, now)
+		}
+	}
+	for n, c := range counts {
+		if err := l.take(nil, c.id, c.key, now); err != nil {
+			back(n)
+			return nil, err
+		}
+	}
+	return func() { back(len(counts)) }, nil
+}

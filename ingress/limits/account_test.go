@@ -89,3 +89,39 @@ func TestWorkOfAnAccount(t *testing.T) {
 	now.pass(time.Minute + 2*time.Second)
 	require.NoError(t, spend(a, httpapi.WorkWrites))
 }
+
+// The bound of mails is that of a network, one e-mail and one purpose. One IPv6 line has no more.
+func TestMailsOfANetwork(t *testing.T) {
+	cfg := defaults()
+	cfg.Mails = 5
+	l, err := New(cfg, Deps{Now: (&clock{now: start}).Now})
+	require.NoError(t, err)
+	try := func(purpose, email, address string) (func(), bool) {
+		back, err := l.TryMail(purpose, email, address)
+		require.True(t, err == nil || errs.Is(err, errs.RateLimited), err)
+		return back, err == nil
+	}
+	var back func()
+	for n := range 5 {
+		var ok bool
+		back, ok = try("reset", "a@example.com", fmt.Sprintf("192.0.2.%d", n))
+		require.True(t, ok)
+	}
+	full := func(purpose, email, address string) bool { _, ok := try(purpose, email, address); return !ok }
+	require.True(t, full("reset", " A@example.com", "192.0.2.77"))
+	require.False(t, full("register", "a@example.com", "192.0.2.77"))
+	require.False(t, full("reset", "b@example.com", "192.0.2.77"))
+	require.False(t, full("reset", "a@example.com", "198.51.100.1"), "a stranger's network is not the owner's")
+	back()
+	require.False(t, full("reset", "a@example.com", "192.0.2.77"))
+	require.True(t, full("reset", "a@example.com", "192.0.2.77"))
+	for bits, want := range map[string]int{"2001:db8:1:%x00::1": 10, "2001:db9:%x::1": 20} {
+		asked := 0
+		for n := range 200 {
+			if _, ok := try("reset", "a@example.com", fmt.Sprintf(bits, n+1)); ok {
+				asked++
+			}
+		}
+		require.Equal(t, want, asked, bits)
+	}
+}

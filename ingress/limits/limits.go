@@ -49,6 +49,7 @@ type Config struct {
 	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins allowed in 10 minutes per address, and per account and network; four times as many in a day. From all networks without a successful login in 90 days, an account allows five times as many in an hour and twenty times as many in a day. 0 disables all these limits."`
 	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes and policy checks per minute and account: campaigns, keys, deposits. 0 disables the limit. Administrators have none."`
 	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 disables the limit. Administrators have none."`
+	Mails     int `name:"rate-mails" env:"ADNET_RATE_MAILS" default:"5" help:"Mailed links per hour that one network (IPv4 /24, IPv6 /56) may request for one e-mail and purpose (registration, new password); twice as many for an IPv6 /48, four times for a /40. 0 disables the limit."`
 	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address in 10 minutes."`
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
 	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, except beacons and redirects."`
@@ -125,6 +126,9 @@ const (
 	heldNew  // the same of all new publishers together
 	adsSold  // of a publisher and surface
 	adsShown
+	mailed // mails asked for an e-mail from a network
+	mailed48
+	mailed40
 	classes
 )
 
@@ -195,6 +199,9 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{loginNetworkDay, "login_network_day", 4 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},
 		{loginAccount, "login_account", 5 * int64(cfg.BadLogins), 0, 0, time.Hour},
 		{loginAccountDay, "login_account_day", 20 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},
+		{mailed, "mailed", int64(cfg.Mails), 0, 0, time.Hour},
+		{mailed48, "mailed_48", 2 * int64(cfg.Mails), 0, 0, time.Hour},
+		{mailed40, "mailed_40", 4 * int64(cfg.Mails), 0, 0, time.Hour},
 		{browserKey, "browser_key", int64(cfg.Browser), 0, 0, time.Minute},
 		{browserNetwork, "browser_network", int64(cfg.BrowserNetwork), 0, 0, time.Minute},
 		{badDelivery, "bad_webhook", int64(cfg.Webhooks), 0, 0, time.Minute},

@@ -1,6 +1,7 @@
 package manage_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -8,15 +9,31 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"adnet/ingress/ingresstest"
 	"adnet/ingress/manage"
+	"adnet/internal/account"
+	"adnet/internal/errs"
 )
 
-// box is a mailbox.
-type box struct{ mails []letter }
+// box is a mailbox, with the limits of mails.
+type box struct {
+	mails   []account.Letter
+	full    string // the purpose whose limit is used up
+	counted int
+}
 
-type letter struct{ To, Subject, Text string }
+func (b *box) Send(l account.Letter) { b.mails = append(b.mails, l) }
 
-func (b *box) Send(to, subject, text string) { b.mails = append(b.mails, letter{to, subject, text}) }
+func (b *box) TryMail(purpose, _, _ string) (takeBack func(), err error) {
+	if purpose == b.full {
+		return nil, errs.New(errs.RateLimited, "too many mails").With("retry_after", 60)
+	}
+	b.counted++
+	return func() { b.counted-- }, nil
+}
+
+func (*box) TryLogin(string, string, func() bool) error { return nil }
+func (*box) LoggedIn(string, string)                    {}
 
 var tokenInMail = regexp.MustCompile(`#([\w-]{43})\n`)
 
@@ -35,7 +52,7 @@ func mailing(t *testing.T) (*world, *box) {
 	manage.New(manage.Deps{
 		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
 		Rollup: w.Reports, Audit: w.Store.Audit, Decisions: w.Store.Audit, Now: w.Clock,
-		Mailer: b, Verify: true, BaseURL: func() string { return "https://ads.example" },
+		Mailer: b, Logins: b, Verify: true, BaseURL: func() string { return "https://ads.example" },
 	}).Mount(w.HTTP)
 	return w, b
 }
@@ -80,16 +97,70 @@ func TestRegistrationsAreConfirmed(t *testing.T) {
 	w.login(t, "a@example.com", "correct horse")
 }
 
-func TestLinksExpireAndAreFew(t *testing.T) {
+func TestLinksExpire(t *testing.T) {
 	w, b := mailing(t)
-	for range 5 {
-		w.nobody().Post(t, "/api/auth/register", object{"email": "a@example.com", "password": "correct horse"}).As(202)
-	}
-	require.Len(t, b.mails, 3, "a mailbox is not flooded")
+	w.nobody().Post(t, "/api/auth/register", object{"email": "a@example.com", "password": "correct horse"}).As(202)
 	w.Now = w.Now.Add(24 * time.Hour)
 	w.nobody().Post(
 		t, "/api/auth/verify", object{"token": b.token(t), "password": "correct horse"},
 	).Fails(401, "invalid_token")
+}
+
+// Requests of a stranger for an e-mail stop neither its owner's reset nor a newcomer's registration,
+// and leave their links valid.
+func TestStrangersStopNoLink(t *testing.T) {
+	w, b := mailing(t)
+	_, err := w.accounts.Register(t.Context(), "owner@example.com", "correct horse")
+	require.NoError(t, err)
+	ask := func(network int, path, email string) {
+		body := fmt.Sprintf(`{"email":%q}`, email)
+		if strings.HasSuffix(path, "register") {
+			body = fmt.Sprintf(`{"email":%q,"password":"correct horse"}`, email)
+		}
+		r := ingresstest.Request("POST", path, body)
+		r.RemoteAddr = fmt.Sprintf("203.0.%d.7:1", network)
+		require.Equal(t, 202, w.Send(t, r).Code)
+	}
+	flood := func() {
+		for _, email := range []string{"owner@example.com", "new@example.com"} {
+			for n := range 12 {
+				ask(n%3, "/api/auth/register", email)
+				ask(n%3, "/api/auth/forgot", email)
+			}
+		}
+	}
+	flood()
+	before := len(b.mails)
+	ask(9, "/api/auth/forgot", "owner@example.com")
+	ask(9, "/api/auth/register", "new@example.com")
+	require.Len(t, b.mails, before+2)
+	reset := tokenInMail.FindStringSubmatch(b.mails[before].Text)[1]
+	verify := tokenInMail.FindStringSubmatch(b.mails[before+1].Text)[1]
+	require.True(t, b.mails[before].Urgent)
+	require.False(t, b.mails[before+1].Urgent)
+	flood()
+	w.nobody().Post(t, "/api/auth/reset", object{"token": reset, "password": "battery staple wins"}).As(200)
+	w.nobody().Post(
+		t, "/api/auth/verify", object{"token": verify, "password": "correct horse"},
+	).As(201)
+}
+
+// The bound of mails is the asking network's, and the same for known and unknown e-mails.
+func TestMailsOfANetwork(t *testing.T) {
+	w, b := mailing(t)
+	_, err := w.accounts.Register(t.Context(), "owner@example.com", "correct horse")
+	require.NoError(t, err)
+	b.full = "reset"
+	known := w.nobody().Post(t, "/api/auth/forgot", object{"email": "owner@example.com"})
+	unknown := w.nobody().Post(t, "/api/auth/forgot", object{"email": "nobody@example.com"})
+	known.Fails(429, "rate_limited")
+	require.Equal(t, known.Text, unknown.Text)
+	w.nobody().Post(t, "/api/auth/register", object{"email": "new@example.com", "password": "short"}).Fails(
+		400, "invalid_request",
+	)
+	require.Zero(t, b.counted, "a refused registration does not count")
+	w.nobody().Post(t, "/api/auth/register", object{"email": "new@example.com", "password": "correct horse"}).As(202)
+	require.Equal(t, 1, b.counted)
 }
 
 func TestPasswordReset(t *testing.T) {
