@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -89,8 +90,9 @@ func (a *API) delivery() string {
 // askRegister starts a registration that the owner of the e-mail must confirm. Known and unknown
 // e-mails get the same reply in the same time.
 func (a *API) askRegister(c *gin.Context, in credentials) (reply httpapi.Reply, err error) {
+	ctx, _ := a.asking(c, in.Email)
 	err = a.askMail(c, account.LinkRegister, in.Email, func(network string) (*account.Mailed, error) {
-		return a.deps.Accounts.AskRegister(c.Request.Context(), in.Email, in.Password, network)
+		return a.deps.Accounts.AskRegister(ctx, in.Email, in.Password, network)
 	})
 	if err != nil {
 		return reply, err
@@ -112,11 +114,22 @@ func (a *API) verify(c *gin.Context, in confirmation) (reply httpapi.Reply, err 
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
 		return reply, err
 	}
-	u, err := a.deps.Accounts.ConfirmRegister(c.Request.Context(), in.Token, in.Password, a.network(c))
+	u, err := a.deps.Accounts.ConfirmRegister(a.linked(c), in.Token, in.Password, a.network(c))
 	if err != nil {
 		return reply, err
 	}
+	if err := a.noteNetwork(c, u); err != nil {
+		return reply, err
+	}
 	return a.answerSession(c, http.StatusCreated, opened{user: u, cookie: in.Cookie})
+}
+
+// linked returns the context of a caller with a mailed link. A hash follows only if the link is
+// valid, so the caller has the mailbox and waits with known callers.
+func (a *API) linked(c *gin.Context) context.Context {
+	return account.WithAsker(c.Request.Context(), account.Asker{
+		Network: traffic.Block(c.ClientIP()), Known: func() bool { return true },
+	})
 }
 
 func checkLink(token, password string) error {
@@ -156,9 +169,12 @@ func (a *API) reset(c *gin.Context, in newPassword) (httpapi.Object, error) {
 	if err := checkLink(in.Token, in.Password); err != nil {
 		return nil, err
 	}
-	ctx := c.Request.Context()
+	ctx := a.linked(c)
 	u, err := a.deps.Accounts.ResetPassword(ctx, in.Token, in.Password)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.noteNetwork(c, u); err != nil { // the next login comes from here
 		return nil, err
 	}
 	revoked := 0

@@ -1,6 +1,7 @@
 package manage_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -20,6 +21,8 @@ type box struct {
 	mails   []account.Letter
 	full    string // the purpose whose limit is used up
 	counted int
+	doubts  bool // whether strangers have guessed too often
+	guesses int
 }
 
 func (b *box) Send(l account.Letter) { b.mails = append(b.mails, l) }
@@ -32,8 +35,13 @@ func (b *box) TryMail(purpose, _, _ string) (takeBack func(), err error) {
 	return func() { b.counted-- }, nil
 }
 
-func (*box) TryLogin(string, string, func() bool) error { return nil }
-func (*box) LoggedIn(string, string)                    {}
+func (b *box) TryLogin(_, _ string, known func() bool) (takeBack func(), doubted, err error) {
+	b.guesses++
+	if b.doubts && !known() {
+		doubted = errs.New(errs.RateLimited, "too many guesses").With("retry_after", 60)
+	}
+	return func() { b.guesses-- }, doubted, nil
+}
 
 var tokenInMail = regexp.MustCompile(`#([\w-]{43})\n`)
 
@@ -205,4 +213,60 @@ func TestPasswordReset(t *testing.T) {
 
 func TestServerWithoutMail(t *testing.T) {
 	newWorld(t).nobody().Post(t, "/api/auth/forgot", object{"email": "a@example.com"}).Fails(403, "forbidden")
+}
+
+// Registration, confirmation and a mailed link make the caller's network known.
+func TestNetworksBecomeKnown(t *testing.T) {
+	w, b := mailing(t)
+	knows := func(email, network string) bool { return w.accounts.KnowsNetwork(t.Context(), email, network) }
+	from := func(address, path string, body object) {
+		text, err := json.Marshal(body)
+		require.NoError(t, err)
+		r := ingresstest.Request("POST", path, string(text))
+		r.RemoteAddr = address + ":1"
+		require.Less(t, w.Send(t, r).Code, 300)
+	}
+	from("192.0.2.1", "/api/auth/register", object{"email": "a@example.com", "password": "correct horse"})
+	from("198.51.100.1", "/api/auth/verify", object{"token": b.token(t), "password": "correct horse"})
+	require.True(t, knows("a@example.com", "198.51.100.0/24"))
+	require.False(t, knows("a@example.com", "192.0.2.0/24"), "anybody can register an e-mail")
+	from("192.0.2.1", "/api/auth/forgot", object{"email": "a@example.com"})
+	require.False(t, knows("a@example.com", "192.0.2.0/24"), "anybody can request a link")
+	from("203.0.113.1", "/api/auth/reset", object{"token": b.token(t), "password": "battery staple wins"})
+	require.True(t, knows("a@example.com", "203.0.113.0/24"))
+
+	open := newWorld(t)
+	r := ingresstest.Request("POST", "/api/auth/register", `{"email":"b@example.com","password":"correct horse"}`)
+	r.RemoteAddr = "192.0.2.1:1"
+	require.Equal(t, 201, open.Send(t, r).Code)
+	require.True(t, open.accounts.KnowsNetwork(t.Context(), "b@example.com", "192.0.2.0/24"))
+}
+
+// After many guesses of strangers an unknown network needs a mailed code with the right password.
+// Without it a right and a wrong password have the same reply, so that guesses are useless.
+func TestMailedCode(t *testing.T) {
+	w, b := mailing(t)
+	_, err := w.accounts.Register(t.Context(), "a@example.com", "correct horse")
+	require.NoError(t, err)
+	_, err = w.accounts.Register(t.Context(), "b@example.com", "correct horse")
+	require.NoError(t, err)
+	b.doubts = true
+	login := func(password, code string) reply {
+		return w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": password, "mailed_code": code})
+	}
+	wrong, right := login("battery staple", ""), login("correct horse", "")
+	right.Fails(429, "rate_limited")
+	require.Equal(t, wrong.Text, right.Text)
+	login("correct horse", strings.Repeat("A", 43)).Fails(429, "rate_limited")
+	login("correct horse", strings.Repeat("A", 129)).Fails(400, "invalid_request")
+	w.nobody().Post(t, "/api/auth/forgot", object{"email": "b@example.com"}).As(202)
+	login("correct horse", b.token(t)).Fails(429, "rate_limited") // another account's
+	w.nobody().Post(t, "/api/auth/forgot", object{"email": "a@example.com"}).As(202)
+	code := b.token(t)
+	login("battery staple", code).Fails(429, "rate_limited")
+	guesses := b.guesses
+	login("correct horse", code).As(200)
+	require.Equal(t, guesses, b.guesses, "a right password is no guess")
+	login("correct horse", "").As(200) // the network is known by now
+	login("battery staple", "").Fails(401, "invalid_credentials")
 }

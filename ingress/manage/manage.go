@@ -67,10 +67,9 @@ type Config struct {
 // Logins limits wrong passwords and mailed links; see limits.Limits.
 type Logins interface {
 	// TryLogin counts an attempt from an address. known reports whether the account has logged in
-	// from the address' network before. Errors: errs.RateLimited.
-	TryLogin(email, address string, known func() bool) error
-	// LoggedIn takes an attempt back.
-	LoggedIn(email, address string)
+	// from the address' network before. takeBack undoes what was counted. doubted is the reply to a
+	// right password without a mailed code, nil if it needs none. Errors: errs.RateLimited.
+	TryLogin(email, address string, known func() bool) (takeBack func(), doubted, err error)
 	// TryMail counts a mail for a purpose that is asked for from an address. takeBack undoes it.
 	// Errors: errs.RateLimited.
 	TryMail(purpose, email, address string) (takeBack func(), err error)

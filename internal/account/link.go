@@ -187,6 +187,21 @@ func (s *Service) ResetPassword(ctx context.Context, token, password string) (Us
 	return u, err
 }
 
+// ProveMailbox uses up the mailed link for a new password of u that has a token. Errors:
+// errs.InvalidToken.
+func (s *Service) ProveMailbox(ctx context.Context, u User, token string) error {
+	if token == "" {
+		return errLink
+	}
+	hash := sha256.Sum256([]byte(typed.Token(token)))
+	found, err := s.deps.Links.Link(ctx, hash, s.deps.Now())
+	if err := linkError(err, found.Purpose == LinkReset && found.UserID == u.ID && found.Email == u.Email); err != nil {
+		return err
+	}
+	_, err = s.deps.Links.TakeLink(ctx, hash, s.deps.Now())
+	return linkError(err, true)
+}
+
 func linkError(err error, purpose bool) error {
 	if errs.Is(err, errs.NotFound) || err == nil && !purpose {
 		return errLink
