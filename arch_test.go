@@ -89,7 +89,7 @@ var layers = map[string][]string{
 	"internal/roster":    {"internal/schedule"},
 	"internal/link":      {},
 	"internal/obs":       {"internal/lifecycle", "internal/link"},
-	"internal/mail":      {"internal/obs"},
+	"internal/mail":      {"internal/obs", "internal/account", "internal/adtext"},
 
 	"internal/kafka":      adapter("internal/kafka"),
 	"internal/postgres":   adapter("internal/postgres"),

@@ -144,8 +144,8 @@ func (r *ingressRole) mailing() (manage.Mailer, error) {
 type loggedMails struct{ log *slog.Logger }
 
 // Send implements manage.Mailer.
-func (l loggedMails) Send(to, subject, text string) {
-	l.log.Info("there is no mail server: this mail is not sent", "to", to, "subject", subject, "text", text)
+func (l loggedMails) Send(m account.Letter) {
+	l.log.Info("there is no mail server: this mail is not sent", "to", m.To, "subject", m.Subject, "text", m.Text)
 }
 
 // visitors returns the demo accounts that the landing page signs visitors in to.

@@ -95,3 +95,13 @@ func (a *Auth) session(c *gin.Context) (string, bool) {
 	}
 	return cookie.Value, cookie.Value != ""
 }
+
+// rightPassword is the key of a request's context after a right password.
+const rightPassword = "adnet/right-password"
+
+// RightPassword records that the password of a request was right, so that a reply with 401, to a
+// wrong code for example, is no guess of a password.
+func RightPassword(c *gin.Context) { c.Set(rightPassword, true) }
+
+// PasswordWasRight reports whether [RightPassword] was called.
+func PasswordWasRight(c *gin.Context) bool { return c.GetBool(rightPassword) }

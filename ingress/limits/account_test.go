@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"cmp"
 	"fmt"
 	"net/http/httptest"
 	"testing"
@@ -20,7 +21,8 @@ func guessing(t *testing.T) (*Limits, *clock, func(email, address string) bool) 
 	l, err := New(defaults(), Deps{Now: now.Now})
 	require.NoError(t, err)
 	return l, now, func(email, address string) bool {
-		err := l.TryLogin(email, address, func() bool { return address == "203.0.113.9" })
+		_, doubted, err := l.TryLogin(email, address, func() bool { return address == "203.0.113.9" })
+		err = cmp.Or(err, doubted)
 		require.True(t, err == nil || errs.Is(err, errs.RateLimited), err)
 		return err == nil
 	}
@@ -46,25 +48,45 @@ func TestGuessesOfANetwork(t *testing.T) {
 	require.GreaterOrEqual(t, tried, 40)
 }
 
-// A stranger with many networks is stopped without locking out the owner.
+// After many guesses from many networks a stranger needs more than the password. The owner passes
+// from a known network, and its logins give guessers nothing back.
 func TestGuessesOfManyNetworks(t *testing.T) {
 	l, _, try := guessing(t)
 	tried := 0
-	for n := range 200 {
-		if try("a@example.com", fmt.Sprintf("198.51.%d.1", n)) {
+	for n := range 400 {
+		if try("a@example.com", fmt.Sprintf("198.%d.%d.1", 18+n/200, n%200)) {
 			tried++
 		}
 	}
-	require.Equal(t, 50, tried, "in an hour, from all networks")
-	require.False(t, try("a@example.com", "192.0.2.1"), "an unknown network")
+	require.Equal(t, 200, tried, "in a day, from all networks")
 	for range 30 { // its owner logs in
-		require.True(t, try("a@example.com", "203.0.113.9"))
-		l.LoggedIn("a@example.com", "203.0.113.9")
+		takeBack, doubted, err := l.TryLogin("a@example.com", "203.0.113.9", func() bool { return true })
+		require.NoError(t, err)
+		require.NoError(t, doubted)
+		takeBack()
 	}
+	require.False(t, try("a@example.com", "192.0.2.1"), "what was not counted is not taken back")
 	for range 10 {
 		require.True(t, try("a@example.com", "203.0.113.9"))
 	}
 	require.False(t, try("a@example.com", "203.0.113.9"), "also a known network guesses no more than others")
+}
+
+// One IPv6 line has few wrong passwords, however many networks it uses. A neighbour whose network is
+// known passes.
+func TestGuessesOfAnIPv6Line(t *testing.T) {
+	l, _, try := guessing(t)
+	for format, want := range map[string]int{"2001:db8:1:%x::1": 20, "2001:db8:2:%x00::1": 100} {
+		tried := 0
+		for n := range 256 {
+			if try(fmt.Sprintf("%d@example.com", n), fmt.Sprintf(format, n)) {
+				tried++
+			}
+		}
+		require.Equal(t, want, tried, format)
+	}
+	_, doubted, err := l.TryLogin("owner@example.com", "2001:db8:2:ff00::9", func() bool { return true })
+	require.NoError(t, cmp.Or(err, doubted))
 }
 
 func TestWorkOfAnAccount(t *testing.T) {
@@ -88,4 +110,40 @@ func TestWorkOfAnAccount(t *testing.T) {
 	require.True(t, errs.Is(spend(a, httpapi.WorkStats), errs.RateLimited))
 	now.pass(time.Minute + 2*time.Second)
 	require.NoError(t, spend(a, httpapi.WorkWrites))
+}
+
+// The bound of mails is that of a network, one e-mail and one purpose. One IPv6 line has no more.
+func TestMailsOfANetwork(t *testing.T) {
+	cfg := defaults()
+	cfg.Mails = 5
+	l, err := New(cfg, Deps{Now: (&clock{now: start}).Now})
+	require.NoError(t, err)
+	try := func(purpose, email, address string) (func(), bool) {
+		back, err := l.TryMail(purpose, email, address)
+		require.True(t, err == nil || errs.Is(err, errs.RateLimited), err)
+		return back, err == nil
+	}
+	var back func()
+	for n := range 5 {
+		var ok bool
+		back, ok = try("reset", "a@example.com", fmt.Sprintf("192.0.2.%d", n))
+		require.True(t, ok)
+	}
+	full := func(purpose, email, address string) bool { _, ok := try(purpose, email, address); return !ok }
+	require.True(t, full("reset", " A@example.com", "192.0.2.77"))
+	require.False(t, full("register", "a@example.com", "192.0.2.77"))
+	require.False(t, full("reset", "b@example.com", "192.0.2.77"))
+	require.False(t, full("reset", "a@example.com", "198.51.100.1"), "a stranger's network is not the owner's")
+	back()
+	require.False(t, full("reset", "a@example.com", "192.0.2.77"))
+	require.True(t, full("reset", "a@example.com", "192.0.2.77"))
+	for bits, want := range map[string]int{"2001:db8:1:%x00::1": 10, "2001:db9:%x::1": 20} {
+		asked := 0
+		for n := range 200 {
+			if _, ok := try("reset", "a@example.com", fmt.Sprintf(bits, n+1)); ok {
+				asked++
+			}
+		}
+		require.Equal(t, want, asked, bits)
+	}
 }

@@ -78,7 +78,7 @@ func (l *Limits) Leave(c *gin.Context, limit httpapi.Limit) {
 		l.count(id, addressKey(id, c.ClientIP()), 1, l.deps.Now())
 	case how == keyed && (status == http.StatusUnauthorized || c.Request.Method != http.MethodPost || sandbox(c)):
 		l.count(id, addressKey(id, c.ClientIP()), 1, l.deps.Now())
-	case how == login && status != http.StatusUnauthorized:
+	case how == login && (status != http.StatusUnauthorized || httpapi.PasswordWasRight(c)):
 		l.count(id, addressKey(id, c.ClientIP()), -1, l.deps.Now())
 	}
 }

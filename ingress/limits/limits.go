@@ -46,9 +46,10 @@ import (
 type Config struct {
 	PerMinute int `name:"rate-per-minute" env:"ADNET_RATE_PER_MINUTE" default:"1000" help:"Ad requests per minute and publisher (per address for sandbox keys without an account); 0 disables the limit."`
 	Burst     int `name:"rate-burst" env:"ADNET_RATE_BURST" default:"200" help:"Ad requests above rate-per-minute that a publisher may send in a burst after using less; a minute without requests restores all of them."`
-	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins allowed in 10 minutes per address, and per account and network; four times as many in a day. From all networks without a successful login in 90 days, an account allows five times as many in an hour and twenty times as many in a day. 0 disables all these limits."`
+	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Wrong passwords allowed in 10 minutes per address, and per account and network; four times as many in a day; twice as many per IPv6 /56, ten times per /48. After twenty times as many in a day for an account, from networks unknown to it for 90 days, such a network also needs a mailed link. 0 disables all these limits."`
 	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes and policy checks per minute and account: campaigns, keys, deposits. 0 disables the limit. Administrators have none."`
 	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 disables the limit. Administrators have none."`
+	Mails     int `name:"rate-mails" env:"ADNET_RATE_MAILS" default:"5" help:"Mailed links per hour that one network (IPv4 /24, IPv6 /56) may request for one e-mail and purpose (registration, new password); twice as many for an IPv6 /48, four times for a /40. 0 disables the limit."`
 	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address in 10 minutes."`
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
 	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, except beacons and redirects."`
@@ -109,8 +110,8 @@ const (
 	stats
 	loginNetwork // wrong passwords for an account from a network
 	loginNetworkDay
-	loginAccount // wrong passwords for an account, from networks without a good login
-	loginAccountDay
+	badLogin56      // wrong passwords from an IPv6 /56
+	loginAccountDay // wrong passwords for an account, from networks without a good login
 	browserKey
 	browserNetwork
 	unseenKey     // micro-USD of unseen ads, of a browser key and campaign
@@ -125,6 +126,10 @@ const (
 	heldNew  // the same of all new publishers together
 	adsSold  // of a publisher and surface
 	adsShown
+	mailed // mails asked for an e-mail from a network
+	mailed48
+	mailed40
+	badLogin48
 	classes
 )
 
@@ -193,8 +198,12 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		// Further guesses wait longer: minutes at first, then most of a day.
 		{loginNetwork, "login_network", int64(cfg.BadLogins), 0, 0, 10 * time.Minute},
 		{loginNetworkDay, "login_network_day", 4 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},
-		{loginAccount, "login_account", 5 * int64(cfg.BadLogins), 0, 0, time.Hour},
+		{badLogin56, "bad_login_56", 2 * int64(cfg.BadLogins), 0, 0, 10 * time.Minute},
+		{badLogin48, "bad_login_48", 10 * int64(cfg.BadLogins), 0, 0, 10 * time.Minute},
 		{loginAccountDay, "login_account_day", 20 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},
+		{mailed, "mailed", int64(cfg.Mails), 0, 0, time.Hour},
+		{mailed48, "mailed_48", 2 * int64(cfg.Mails), 0, 0, time.Hour},
+		{mailed40, "mailed_40", 4 * int64(cfg.Mails), 0, 0, time.Hour},
 		{browserKey, "browser_key", int64(cfg.Browser), 0, 0, time.Minute},
 		{browserNetwork, "browser_network", int64(cfg.BrowserNetwork), 0, 0, time.Minute},
 		{badDelivery, "bad_webhook", int64(cfg.Webhooks), 0, 0, time.Minute},

@@ -14,7 +14,6 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
-	"adnet/internal/traffic"
 	"adnet/internal/typed"
 )
 
@@ -24,6 +23,8 @@ type credentials struct {
 	Invite   string `json:"invite,omitempty"` // of a registration
 	Code     string `json:"code,omitempty"`   // of a login: the second factor, or a recovery code
 	Cookie   bool   `json:"cookie,omitempty"` // the console requests a cookie instead of a token
+	// MailedCode is the token of a mailed link for a new password, of a login.
+	MailedCode string `json:"mailed_code,omitempty"`
 }
 
 // maxInvite is the maximum length of an invitation in bytes.
@@ -41,6 +42,10 @@ func (in *credentials) Read(c *gin.Context) error {
 		return errs.New(errs.InvalidRequest, "invite must be at most %d bytes", maxInvite).With("field", "invite")
 	case len(in.Code) > typed.MaxCode:
 		return errs.New(errs.InvalidRequest, "code must be at most %d bytes", typed.MaxCode).With("field", "code")
+	case len(in.MailedCode) > maxToken:
+		return errs.New(
+			errs.InvalidRequest, "mailed_code must be at most %d bytes", maxToken,
+		).With("field", "mailed_code")
 	case strings.ContainsRune(in.Email+in.Password, 0): // PostgreSQL texts cannot contain NUL
 		return errs.New(errs.InvalidRequest, "email and password must not hold NUL characters")
 	}
@@ -51,7 +56,7 @@ func (a *API) login(c *gin.Context, in credentials) (reply httpapi.Reply, err er
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
 		return reply, err
 	}
-	u, err := a.checkPassword(c, in.Email, in.Password)
+	u, err := a.checkLogin(c, in)
 	if err != nil {
 		return reply, err
 	}
@@ -59,7 +64,7 @@ func (a *API) login(c *gin.Context, in credentials) (reply httpapi.Reply, err er
 	if err != nil {
 		return reply, err
 	}
-	if err := a.deps.Accounts.NoteNetwork(c.Request.Context(), u, traffic.Network(c.ClientIP())); err != nil {
+	if err := a.noteNetwork(c, u); err != nil {
 		return reply, err
 	}
 	return a.answerSession(c, http.StatusOK, opened{user: u, cookie: in.Cookie, strong: strong})
@@ -75,8 +80,12 @@ func (a *API) register(c *gin.Context, in credentials) (reply httpapi.Reply, err
 	if a.deps.Verify {
 		return a.askRegister(c, in)
 	}
-	u, err := a.deps.Accounts.RegisterFrom(c.Request.Context(), in.Email, in.Password, a.network(c))
+	ctx, _ := a.asking(c, in.Email)
+	u, err := a.deps.Accounts.RegisterFrom(ctx, in.Email, in.Password, a.network(c))
 	if err != nil {
+		return reply, err
+	}
+	if err := a.noteNetwork(c, u); err != nil {
 		return reply, err
 	}
 	return a.answerSession(c, http.StatusCreated, opened{user: u, cookie: in.Cookie})

@@ -113,9 +113,11 @@ func (a *API) tell(to string, d adreport.Decision) {
 	if d.Outcome == adreport.Removed {
 		what = "The ad was removed."
 	}
-	a.deps.Mailer.Send(to, "Your report of an ad",
-		"You reported an ad on its receipt page and left this e-mail address. "+
-			"A person has reviewed your report.\n\n"+what+"\n\n"+d.Words+
-			"\n\nWe delete your e-mail address after this mail. If you disagree, you may turn to an "+
-			"out-of-court dispute settlement body or a court.\n")
+	a.deps.Mailer.Send(account.Letter{
+		To: to, Subject: "Your report of an ad",
+		Text: "You reported an ad on its receipt page and left this e-mail address. " +
+			"A person has reviewed your report.\n\n" + what + "\n\n" + d.Words +
+			"\n\nWe delete your e-mail address after this mail. If you disagree, you may turn to an " +
+			"out-of-court dispute settlement body or a court.\n",
+	})
 }

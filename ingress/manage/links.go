@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -8,6 +9,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
+	"adnet/internal/traffic"
 )
 
 // Modes of e-mail confirmation for registrations.
@@ -18,7 +20,7 @@ const (
 
 // Mailer sends mails. Send must not block.
 type Mailer interface {
-	Send(to, subject, text string)
+	Send(account.Letter)
 }
 
 // maxToken is the maximum length of a link's token in bytes; tokens have 43.
@@ -44,12 +46,37 @@ var mailTexts = map[account.LinkPurpose]struct{ subject, text, page string }{
 }
 
 // post mails a link. Its token is in the fragment, which browsers send to no server.
-func (a *API) post(m *account.Mailed) {
+func (a *API) post(c *gin.Context, m *account.Mailed) {
 	if m == nil || a.deps.Mailer == nil {
 		return
 	}
 	t := mailTexts[m.Purpose]
-	a.deps.Mailer.Send(m.To, t.subject, t.text+a.baseURL()+t.page+m.Token+"\n")
+	a.deps.Mailer.Send(account.Letter{
+		To: m.To, Subject: t.subject, Text: t.text + a.baseURL() + t.page + m.Token + "\n",
+		Network: traffic.Block(c.ClientIP()), Urgent: m.Purpose == account.LinkReset,
+	})
+}
+
+// askMail runs ask, which asks for a mailed link, within the bound of the caller's network for this
+// purpose and e-mail. The bound is the same for known and unknown e-mails. An ask that fails does
+// not count. Errors: errs.RateLimited.
+func (a *API) askMail(
+	c *gin.Context, purpose account.LinkPurpose, email string, ask func(network string) (*account.Mailed, error),
+) error {
+	address, takeBack := c.ClientIP(), func() {}
+	if a.deps.Logins != nil {
+		var err error
+		if takeBack, err = a.deps.Logins.TryMail(string(purpose), email, address); err != nil {
+			return err
+		}
+	}
+	mailed, err := ask(traffic.Network(address))
+	if err != nil {
+		takeBack()
+		return err
+	}
+	a.post(c, mailed)
+	return nil
 }
 
 // delivery returns the way that links reach their recipients.
@@ -63,11 +90,13 @@ func (a *API) delivery() string {
 // askRegister starts a registration that the owner of the e-mail must confirm. Known and unknown
 // e-mails get the same reply in the same time.
 func (a *API) askRegister(c *gin.Context, in credentials) (reply httpapi.Reply, err error) {
-	mailed, err := a.deps.Accounts.AskRegister(c.Request.Context(), in.Email, in.Password)
+	ctx, _ := a.asking(c, in.Email)
+	err = a.askMail(c, account.LinkRegister, in.Email, func(network string) (*account.Mailed, error) {
+		return a.deps.Accounts.AskRegister(ctx, in.Email, in.Password, network)
+	})
 	if err != nil {
 		return reply, err
 	}
-	a.post(mailed)
 	return httpapi.With(http.StatusAccepted, httpapi.Object{"verification": "sent", "delivery": a.delivery()}), nil
 }
 
@@ -85,11 +114,22 @@ func (a *API) verify(c *gin.Context, in confirmation) (reply httpapi.Reply, err 
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
 		return reply, err
 	}
-	u, err := a.deps.Accounts.ConfirmRegister(c.Request.Context(), in.Token, in.Password, a.network(c))
+	u, err := a.deps.Accounts.ConfirmRegister(a.linked(c), in.Token, in.Password, a.network(c))
 	if err != nil {
 		return reply, err
 	}
+	if err := a.noteNetwork(c, u); err != nil {
+		return reply, err
+	}
 	return a.answerSession(c, http.StatusCreated, opened{user: u, cookie: in.Cookie})
+}
+
+// linked returns the context of a caller with a mailed link. A hash follows only if the link is
+// valid, so the caller has the mailbox and waits with known callers.
+func (a *API) linked(c *gin.Context) context.Context {
+	return account.WithAsker(c.Request.Context(), account.Asker{
+		Network: traffic.Block(c.ClientIP()), Known: func() bool { return true },
+	})
 }
 
 func checkLink(token, password string) error {
@@ -108,11 +148,12 @@ func (a *API) forgot(c *gin.Context, in forgotten) (reply httpapi.Reply, err err
 	if a.deps.Mailer == nil {
 		return reply, errs.New(errs.Forbidden, "this server sends no mail; ask its operator for a new password")
 	}
-	mailed, err := a.deps.Accounts.AskReset(c.Request.Context(), in.Email)
+	err = a.askMail(c, account.LinkReset, in.Email, func(network string) (*account.Mailed, error) {
+		return a.deps.Accounts.AskReset(c.Request.Context(), in.Email, network)
+	})
 	if err != nil {
 		return reply, err
 	}
-	a.post(mailed)
 	return httpapi.With(http.StatusAccepted, httpapi.Object{"sent": true, "delivery": a.delivery()}), nil
 }
 
@@ -128,9 +169,12 @@ func (a *API) reset(c *gin.Context, in newPassword) (httpapi.Object, error) {
 	if err := checkLink(in.Token, in.Password); err != nil {
 		return nil, err
 	}
-	ctx := c.Request.Context()
+	ctx := a.linked(c)
 	u, err := a.deps.Accounts.ResetPassword(ctx, in.Token, in.Password)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.noteNetwork(c, u); err != nil { // the next login comes from here
 		return nil, err
 	}
 	revoked := 0

@@ -1,6 +1,8 @@
 package manage_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -8,15 +10,38 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"adnet/ingress/ingresstest"
 	"adnet/ingress/manage"
+	"adnet/internal/account"
+	"adnet/internal/errs"
 )
 
-// box is a mailbox.
-type box struct{ mails []letter }
+// box is a mailbox, with the limits of mails.
+type box struct {
+	mails   []account.Letter
+	full    string // the purpose whose limit is used up
+	counted int
+	doubts  bool // whether strangers have guessed too often
+	guesses int
+}
 
-type letter struct{ To, Subject, Text string }
+func (b *box) Send(l account.Letter) { b.mails = append(b.mails, l) }
 
-func (b *box) Send(to, subject, text string) { b.mails = append(b.mails, letter{to, subject, text}) }
+func (b *box) TryMail(purpose, _, _ string) (takeBack func(), err error) {
+	if purpose == b.full {
+		return nil, errs.New(errs.RateLimited, "too many mails").With("retry_after", 60)
+	}
+	b.counted++
+	return func() { b.counted-- }, nil
+}
+
+func (b *box) TryLogin(_, _ string, known func() bool) (takeBack func(), doubted, err error) {
+	b.guesses++
+	if b.doubts && !known() {
+		doubted = errs.New(errs.RateLimited, "too many guesses").With("retry_after", 60)
+	}
+	return func() { b.guesses-- }, doubted, nil
+}
 
 var tokenInMail = regexp.MustCompile(`#([\w-]{43})\n`)
 
@@ -35,7 +60,7 @@ func mailing(t *testing.T) (*world, *box) {
 	manage.New(manage.Deps{
 		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
 		Rollup: w.Reports, Audit: w.Store.Audit, Decisions: w.Store.Audit, Now: w.Clock,
-		Mailer: b, Verify: true, BaseURL: func() string { return "https://ads.example" },
+		Mailer: b, Logins: b, Verify: true, BaseURL: func() string { return "https://ads.example" },
 	}).Mount(w.HTTP)
 	return w, b
 }
@@ -80,16 +105,70 @@ func TestRegistrationsAreConfirmed(t *testing.T) {
 	w.login(t, "a@example.com", "correct horse")
 }
 
-func TestLinksExpireAndAreFew(t *testing.T) {
+func TestLinksExpire(t *testing.T) {
 	w, b := mailing(t)
-	for range 5 {
-		w.nobody().Post(t, "/api/auth/register", object{"email": "a@example.com", "password": "correct horse"}).As(202)
-	}
-	require.Len(t, b.mails, 3, "a mailbox is not flooded")
+	w.nobody().Post(t, "/api/auth/register", object{"email": "a@example.com", "password": "correct horse"}).As(202)
 	w.Now = w.Now.Add(24 * time.Hour)
 	w.nobody().Post(
 		t, "/api/auth/verify", object{"token": b.token(t), "password": "correct horse"},
 	).Fails(401, "invalid_token")
+}
+
+// Requests of a stranger for an e-mail stop neither its owner's reset nor a newcomer's registration,
+// and leave their links valid.
+func TestStrangersStopNoLink(t *testing.T) {
+	w, b := mailing(t)
+	_, err := w.accounts.Register(t.Context(), "owner@example.com", "correct horse")
+	require.NoError(t, err)
+	ask := func(network int, path, email string) {
+		body := fmt.Sprintf(`{"email":%q}`, email)
+		if strings.HasSuffix(path, "register") {
+			body = fmt.Sprintf(`{"email":%q,"password":"correct horse"}`, email)
+		}
+		r := ingresstest.Request("POST", path, body)
+		r.RemoteAddr = fmt.Sprintf("203.0.%d.7:1", network)
+		require.Equal(t, 202, w.Send(t, r).Code)
+	}
+	flood := func() {
+		for _, email := range []string{"owner@example.com", "new@example.com"} {
+			for n := range 12 {
+				ask(n%3, "/api/auth/register", email)
+				ask(n%3, "/api/auth/forgot", email)
+			}
+		}
+	}
+	flood()
+	before := len(b.mails)
+	ask(9, "/api/auth/forgot", "owner@example.com")
+	ask(9, "/api/auth/register", "new@example.com")
+	require.Len(t, b.mails, before+2)
+	reset := tokenInMail.FindStringSubmatch(b.mails[before].Text)[1]
+	verify := tokenInMail.FindStringSubmatch(b.mails[before+1].Text)[1]
+	require.True(t, b.mails[before].Urgent)
+	require.False(t, b.mails[before+1].Urgent)
+	flood()
+	w.nobody().Post(t, "/api/auth/reset", object{"token": reset, "password": "battery staple wins"}).As(200)
+	w.nobody().Post(
+		t, "/api/auth/verify", object{"token": verify, "password": "correct horse"},
+	).As(201)
+}
+
+// The bound of mails is the asking network's, and the same for known and unknown e-mails.
+func TestMailsOfANetwork(t *testing.T) {
+	w, b := mailing(t)
+	_, err := w.accounts.Register(t.Context(), "owner@example.com", "correct horse")
+	require.NoError(t, err)
+	b.full = "reset"
+	known := w.nobody().Post(t, "/api/auth/forgot", object{"email": "owner@example.com"})
+	unknown := w.nobody().Post(t, "/api/auth/forgot", object{"email": "nobody@example.com"})
+	known.Fails(429, "rate_limited")
+	require.Equal(t, known.Text, unknown.Text)
+	w.nobody().Post(t, "/api/auth/register", object{"email": "new@example.com", "password": "short"}).Fails(
+		400, "invalid_request",
+	)
+	require.Zero(t, b.counted, "a refused registration does not count")
+	w.nobody().Post(t, "/api/auth/register", object{"email": "new@example.com", "password": "correct horse"}).As(202)
+	require.Equal(t, 1, b.counted)
 }
 
 func TestPasswordReset(t *testing.T) {
@@ -134,4 +213,60 @@ func TestPasswordReset(t *testing.T) {
 
 func TestServerWithoutMail(t *testing.T) {
 	newWorld(t).nobody().Post(t, "/api/auth/forgot", object{"email": "a@example.com"}).Fails(403, "forbidden")
+}
+
+// Registration, confirmation and a mailed link make the caller's network known.
+func TestNetworksBecomeKnown(t *testing.T) {
+	w, b := mailing(t)
+	knows := func(email, network string) bool { return w.accounts.KnowsNetwork(t.Context(), email, network) }
+	from := func(address, path string, body object) {
+		text, err := json.Marshal(body)
+		require.NoError(t, err)
+		r := ingresstest.Request("POST", path, string(text))
+		r.RemoteAddr = address + ":1"
+		require.Less(t, w.Send(t, r).Code, 300)
+	}
+	from("192.0.2.1", "/api/auth/register", object{"email": "a@example.com", "password": "correct horse"})
+	from("198.51.100.1", "/api/auth/verify", object{"token": b.token(t), "password": "correct horse"})
+	require.True(t, knows("a@example.com", "198.51.100.0/24"))
+	require.False(t, knows("a@example.com", "192.0.2.0/24"), "anybody can register an e-mail")
+	from("192.0.2.1", "/api/auth/forgot", object{"email": "a@example.com"})
+	require.False(t, knows("a@example.com", "192.0.2.0/24"), "anybody can request a link")
+	from("203.0.113.1", "/api/auth/reset", object{"token": b.token(t), "password": "battery staple wins"})
+	require.True(t, knows("a@example.com", "203.0.113.0/24"))
+
+	open := newWorld(t)
+	r := ingresstest.Request("POST", "/api/auth/register", `{"email":"b@example.com","password":"correct horse"}`)
+	r.RemoteAddr = "192.0.2.1:1"
+	require.Equal(t, 201, open.Send(t, r).Code)
+	require.True(t, open.accounts.KnowsNetwork(t.Context(), "b@example.com", "192.0.2.0/24"))
+}
+
+// After many guesses of strangers an unknown network needs a mailed code with the right password.
+// Without it a right and a wrong password have the same reply, so that guesses are useless.
+func TestMailedCode(t *testing.T) {
+	w, b := mailing(t)
+	_, err := w.accounts.Register(t.Context(), "a@example.com", "correct horse")
+	require.NoError(t, err)
+	_, err = w.accounts.Register(t.Context(), "b@example.com", "correct horse")
+	require.NoError(t, err)
+	b.doubts = true
+	login := func(password, code string) reply {
+		return w.nobody().Post(t, "/api/auth", object{"email": "a@example.com", "password": password, "mailed_code": code})
+	}
+	wrong, right := login("battery staple", ""), login("correct horse", "")
+	right.Fails(429, "rate_limited")
+	require.Equal(t, wrong.Text, right.Text)
+	login("correct horse", strings.Repeat("A", 43)).Fails(429, "rate_limited")
+	login("correct horse", strings.Repeat("A", 129)).Fails(400, "invalid_request")
+	w.nobody().Post(t, "/api/auth/forgot", object{"email": "b@example.com"}).As(202)
+	login("correct horse", b.token(t)).Fails(429, "rate_limited") // another account's
+	w.nobody().Post(t, "/api/auth/forgot", object{"email": "a@example.com"}).As(202)
+	code := b.token(t)
+	login("battery staple", code).Fails(429, "rate_limited")
+	guesses := b.guesses
+	login("correct horse", code).As(200)
+	require.Equal(t, guesses, b.guesses, "a right password is no guess")
+	login("correct horse", "").As(200) // the network is known by now
+	login("battery staple", "").Fails(401, "invalid_credentials")
 }

@@ -62,13 +62,15 @@ type Config struct {
 	MailProviders []string `name:"mail-providers" env:"ADNET_MAIL_PROVIDERS" help:"Further public mail providers, like mail.example. Accounts whose addresses have the same domain belong to one family, except at public mail providers. It applies to later registrations."`
 }
 
-// Logins limits wrong passwords; see limits.Limits.
+// Logins limits wrong passwords and mailed links; see limits.Limits.
 type Logins interface {
 	// TryLogin counts an attempt from an address. known reports whether the account has logged in
-	// from the address' network before. Errors: errs.RateLimited.
-	TryLogin(email, address string, known func() bool) error
-	// LoggedIn takes an attempt back.
-	LoggedIn(email, address string)
+	// from the address' network before. takeBack undoes what was counted. doubted is the reply to a
+	// right password without a mailed code, nil if it needs none. Errors: errs.RateLimited.
+	TryLogin(email, address string, known func() bool) (takeBack func(), doubted, err error)
+	// TryMail counts a mail for a purpose that is asked for from an address. takeBack undoes it.
+	// Errors: errs.RateLimited.
+	TryMail(purpose, email, address string) (takeBack func(), err error)
 }
 
 // Aggregator rolls up a day. Repeating it gives the same rows.

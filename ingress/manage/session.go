@@ -86,7 +86,7 @@ func (a *API) mountLogins(s *httpapi.Server) {
 		}},
 		"demo":   {Do: httpapi.Open(a.demoLogin)},
 		"verify": {Do: httpapi.Open(a.verify), Policy: byLink}, "reset": {Do: httpapi.Open(a.reset), Policy: byLink},
-		// No Idempotency-Key: a second call mails a second link, up to three.
+		// No Idempotency-Key: a second call mails a second link.
 		"forgot": {
 			Do: httpapi.Open(a.forgot),
 			Policy: httpapi.Policy{

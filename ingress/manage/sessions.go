@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -99,7 +100,7 @@ func (a *API) changePassword(c *gin.Context, u account.User, in passwordChange) 
 	if u, err = a.checkPassword(c, u.Email, in.Current); err != nil {
 		return reply, err
 	}
-	ctx := c.Request.Context()
+	ctx, _ := a.asking(c, u.Email)
 	current := httpapi.SessionOf(c)
 	reply.Changed = true
 	reply.Ended, err = a.deps.Accounts.ChangePassword(ctx, u, current.ID, in.New)
@@ -115,20 +116,49 @@ func (a *API) changePassword(c *gin.Context, u account.User, in passwordChange) 
 	return reply, nil
 }
 
-// checkPassword returns the account with this e-mail and password. Failed attempts are limited on
+// checkPassword returns the account with this e-mail and password. Wrong passwords are limited on
 // every route. Errors: errs.InvalidCredentials, errs.RateLimited.
 func (a *API) checkPassword(c *gin.Context, email, password string) (account.User, error) {
-	ctx, address := c.Request.Context(), c.ClientIP()
+	return a.checkLogin(c, credentials{Email: email, Password: password})
+}
+
+// checkLogin is checkPassword for a caller that may send a mailed code as well. After many wrong
+// passwords of strangers an unknown network needs it, and without it a right password has the same
+// reply as a wrong one.
+func (a *API) checkLogin(c *gin.Context, in credentials) (account.User, error) {
+	ctx, known := a.asking(c, in.Email)
 	if a.deps.Logins == nil {
-		return a.deps.Accounts.Login(ctx, email, password)
+		return a.deps.Accounts.Login(ctx, in.Email, in.Password)
 	}
-	known := func() bool { return a.deps.Accounts.KnowsNetwork(ctx, email, traffic.Network(address)) }
-	if err := a.deps.Logins.TryLogin(email, address, known); err != nil {
+	takeBack, doubted, err := a.deps.Logins.TryLogin(in.Email, c.ClientIP(), known)
+	if err != nil {
 		return account.User{}, err
 	}
-	u, err := a.deps.Accounts.Login(ctx, email, password)
-	if !errs.Is(err, errs.InvalidCredentials) {
-		a.deps.Logins.LoggedIn(email, address)
+	u, err := a.deps.Accounts.Login(ctx, in.Email, in.Password)
+	if err == nil && doubted != nil && a.deps.Accounts.ProveMailbox(ctx, u, in.MailedCode) == nil {
+		doubted = nil
+	}
+	switch wrong := errs.Is(err, errs.InvalidCredentials); {
+	case doubted != nil && (wrong || err == nil):
+		return account.User{}, doubted
+	case !wrong: // only a wrong password counts as a guess
+		takeBack()
+		httpapi.RightPassword(c)
 	}
 	return u, err
+}
+
+// asking returns the context in which a password of the account of an e-mail is hashed, in the turn
+// of the caller's network, and whether the account knows that network.
+func (a *API) asking(c *gin.Context, email string) (ctx context.Context, known func() bool) {
+	ctx, address := c.Request.Context(), c.ClientIP()
+	known = sync.OnceValue(func() bool {
+		return a.deps.Accounts.KnowsNetwork(ctx, email, traffic.Network(address))
+	})
+	return account.WithAsker(ctx, account.Asker{Network: traffic.Block(address), Known: known}), known
+}
+
+// noteNetwork makes the caller's network known to an account.
+func (a *API) noteNetwork(c *gin.Context, u account.User) error {
+	return a.deps.Accounts.NoteNetwork(c.Request.Context(), u, traffic.Network(c.ClientIP()))
 }

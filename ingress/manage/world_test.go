@@ -74,7 +74,7 @@ func emptyWorld(t *testing.T) *world {
 	}
 	w.accounts = account.NewService(account.Deps{
 		Users: w.Store.Accounts, Keys: w.Store.Accounts, Sessions: w.Store.Logins, Factors: w.Store.Logins,
-		Links: w.Store.Logins, Box: w.Sessions,
+		Links: w.Store.Logins, Box: w.Sessions, Networks: w.Store.Logins,
 		Now: w.Clock,
 	})
 	w.campaigns = campaign.NewService(campaign.Deps{

@@ -16,8 +16,8 @@ import (
 // LinkPurpose is the purpose of a mailed link.
 type LinkPurpose string
 
-// The purposes of links. A notice has no token. It is stored so that an e-mail without a link takes
-// the same time, and counts the same, as an e-mail with one.
+// The purposes of links. A notice has no token and uses up no place of a link. It is stored so that
+// an e-mail without a link takes the same time as an e-mail with one.
 const (
 	LinkRegister LinkPurpose = "register" // creates the requested account
 	LinkReset    LinkPurpose = "reset"    // sets a new password
@@ -31,15 +31,16 @@ type Link struct {
 	Email        string    // recipient, lower case
 	UserID       uuid.UUID // of a reset
 	PasswordHash string    // of a registration: the chosen password
+	Network      string    // of the caller: see traffic.Network; empty if unknown
 	CreatedAt    time.Time // UTC
 	ExpiresAt    time.Time // UTC
 }
 
 // LinkStore stores mailed links.
 type LinkStore interface {
-	// CreateLink stores a link and deletes those that expired before it. If MaxLinks links of its
-	// e-mail are still open, it stores nothing and returns false.
-	CreateLink(ctx context.Context, l Link) (stored bool, err error)
+	// CreateLink stores a link and deletes those that expired before it. Of the links with its
+	// purpose and e-mail, the newest NetworkLinks of each network and MaxLinks of all stay.
+	CreateLink(ctx context.Context, l Link) error
 	// Link finds a link. TakeLink finds and removes it; only one caller gets it. Both return
 	// errs.NotFound for a used or expired link.
 	Link(ctx context.Context, hash [32]byte, now time.Time) (Link, error)
@@ -47,14 +48,25 @@ type LinkStore interface {
 }
 
 const (
-	// MaxLinks is the maximum number of open links per e-mail, so that a mailbox is not flooded.
-	MaxLinks     = 3
+	// NetworkLinks is the maximum number of open links per purpose, e-mail and network of the
+	// caller. The oldest ends, so that an owner always gets a link, and ends no link of another
+	// network.
+	NetworkLinks = 3
+	// MaxLinks is the maximum number of open links per purpose and e-mail, which bounds the rows.
+	MaxLinks     = 100
 	registerLife = 24 * time.Hour
 	resetLife    = time.Hour
 	tokenSize    = 32 // bytes
 )
 
 var errLink = errs.New(errs.InvalidToken, "this link was used, has expired or is invalid; request a new one")
+
+// Letter is a text to one address.
+type Letter struct {
+	To, Subject, Text string
+	Network           string // of the caller: see traffic.Block; empty for the server's own letters
+	Urgent            bool   // sent before others
+}
 
 // Mailed is an e-mail to send. Without a Token it is only a notice.
 type Mailed struct {
@@ -64,9 +76,9 @@ type Mailed struct {
 }
 
 // AskRegister begins a registration. The e-mail must be confirmed before an account exists. It
-// takes the same time for an e-mail that already has an account; its owner gets a notice. mailed is
-// nil if the e-mail already has MaxLinks open links. Errors: errs.InvalidRequest.
-func (s *Service) AskRegister(ctx context.Context, email, password string) (mailed *Mailed, err error) {
+// takes the same time for an e-mail that already has an account; its owner gets a notice. network is
+// that of the caller: see [Link]. Errors: errs.InvalidRequest.
+func (s *Service) AskRegister(ctx context.Context, email, password, network string) (mailed *Mailed, err error) {
 	if email, err = newEmail(email); err != nil {
 		return nil, err
 	}
@@ -74,7 +86,7 @@ func (s *Service) AskRegister(ctx context.Context, email, password string) (mail
 	if err != nil {
 		return nil, err
 	}
-	l := Link{Purpose: LinkRegister, Email: email, PasswordHash: hash}
+	l := Link{Purpose: LinkRegister, Email: email, PasswordHash: hash, Network: network}
 	if _, err = s.deps.Users.UserByEmail(ctx, email); err == nil {
 		l.Purpose, l.PasswordHash = LinkNotice, ""
 	} else if !errs.Is(err, errs.NotFound) {
@@ -84,12 +96,13 @@ func (s *Service) AskRegister(ctx context.Context, email, password string) (mail
 }
 
 // AskReset begins a password reset for the account of an e-mail. It takes the same time without an
-// account, and then sends nothing. Errors: errs.InvalidRequest.
-func (s *Service) AskReset(ctx context.Context, email string) (mailed *Mailed, err error) {
+// account, and then sends nothing. network is that of the caller: see [Link]. Errors:
+// errs.InvalidRequest.
+func (s *Service) AskReset(ctx context.Context, email, network string) (mailed *Mailed, err error) {
 	if email, err = cleanEmail(email); err != nil {
 		return nil, err
 	}
-	l := Link{Purpose: LinkNotice, Email: email}
+	l := Link{Purpose: LinkNotice, Email: email, Network: network}
 	u, err := s.deps.Users.UserByEmail(ctx, email)
 	switch {
 	case err == nil && !u.Erased() && u.Role != RoleSeat: // a suspended owner can sign in to read the reason and appeal
@@ -110,8 +123,7 @@ func (s *Service) mail(ctx context.Context, l Link, life time.Duration) (*Mailed
 	token := base64.RawURLEncoding.EncodeToString(secret)
 	l.Hash, l.CreatedAt = sha256.Sum256([]byte(token)), s.deps.Now().UTC()
 	l.ExpiresAt = l.CreatedAt.Add(life)
-	stored, err := s.deps.Links.CreateLink(ctx, l)
-	if err != nil || !stored {
+	if err := s.deps.Links.CreateLink(ctx, l); err != nil {
 		return nil, err
 	}
 	if l.Purpose == LinkNotice {
@@ -173,6 +185,21 @@ func (s *Service) ResetPassword(ctx context.Context, token, password string) (Us
 		return nil
 	})
 	return u, err
+}
+
+// ProveMailbox uses up the mailed link for a new password of u that has a token. Errors:
+// errs.InvalidToken.
+func (s *Service) ProveMailbox(ctx context.Context, u User, token string) error {
+	if token == "" {
+		return errLink
+	}
+	hash := sha256.Sum256([]byte(typed.Token(token)))
+	found, err := s.deps.Links.Link(ctx, hash, s.deps.Now())
+	if err := linkError(err, found.Purpose == LinkReset && found.UserID == u.ID && found.Email == u.Email); err != nil {
+		return err
+	}
+	_, err = s.deps.Links.TakeLink(ctx, hash, s.deps.Now())
+	return linkError(err, true)
 }
 
 func linkError(err error, purpose bool) error {

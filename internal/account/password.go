@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/text/unicode/norm"
 
 	"adnet/internal/errs"
@@ -38,15 +37,9 @@ const (
 
 // hashing lets hashes run on all cores but one, so that a flood of logins leaves a core to ad
 // requests and memory stays at 19 MiB a core.
-var hashing = semaphore.NewWeighted(hashingSlots)
+var hashing = newTurns(hashingSlots)
 
-var hashingSlots = int64(max(1, runtime.GOMAXPROCS(0)-1))
-
-// hashQueue is the maximum number of callers that wait for a core: half a second for one core.
-// Further callers are rejected at once and can retry.
-const hashQueue = 20
-
-var hashesWanted = make(chan struct{}, hashingSlots+hashQueue)
+var hashingSlots = max(1, runtime.GOMAXPROCS(0)-1)
 
 // errBusy is the answer to a login or registration when the queue is full.
 var errBusy = errs.New(
@@ -119,16 +112,10 @@ func (h phcHash) String() string {
 // derive computes the key of password with h's costs and salt, on a core of its own. Errors:
 // errs.RateLimited if the queue for a core is full, and those of ctx.
 func (h phcHash) derive(ctx context.Context, password string, length int) ([]byte, error) {
-	select {
-	case hashesWanted <- struct{}{}:
-		defer func() { <-hashesWanted }()
-	default:
-		return nil, errBusy
-	}
-	if err := hashing.Acquire(ctx, 1); err != nil {
+	if err := hashing.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer hashing.Release(1)
+	defer hashing.release()
 	return argon2.IDKey([]byte(enforced(password)), h.salt, h.time, h.memory, h.threads, uint32(length)), nil
 }
 

@@ -88,25 +88,28 @@ func TestVerifyRejectsInvalidHashes(t *testing.T) {
 	}
 }
 
-// An exhausted semaphore stops all three, which proves that all three, VerifyAbsent included, do
-// their work under it.
+// Without a slot all three wait, which proves that all three, VerifyAbsent included, do their work
+// in one.
 func TestHashesWaitForACore(t *testing.T) {
 	phc, err := HashPassword(t.Context(), "secret")
 	require.NoError(t, err)
-	require.True(t, hashing.TryAcquire(hashingSlots), "a slot was not given back")
-	require.False(t, hashing.TryAcquire(1), "more slots than cores")
-	require.EqualValues(t, max(1, runtime.GOMAXPROCS(0)-1), hashingSlots, "one core is left to ad requests")
+	require.Equal(t, max(1, runtime.GOMAXPROCS(0)-1), hashingSlots, "one core is left to ad requests")
+	for range hashingSlots {
+		require.True(t, hashing.take(""), "a slot was not given back")
+	}
+	require.False(t, hashing.take(""), "more slots than cores")
 
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = HashPassword(cancelled, "secret")
-	require.ErrorIs(t, err, context.Canceled)
-	_, err = VerifyPassword(cancelled, phc, "secret")
-	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorIs(t, VerifyAbsent(cancelled, "secret"), context.Canceled)
+	late, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err = HashPassword(late, "secret")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = VerifyPassword(late, phc, "secret")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, VerifyAbsent(late, "secret"), context.DeadlineExceeded)
+	require.Zero(t, hashing.waits(), "who left keeps no place")
 
 	var all sync.WaitGroup
-	results := make([]error, hashingSlots+hashQueue)
+	results := make([]error, hashPlaces)
 	for i := range results {
 		all.Go(func() {
 			ok, err := VerifyPassword(t.Context(), phc, "secret")
@@ -116,18 +119,19 @@ func TestHashesWaitForACore(t *testing.T) {
 			results[i] = err
 		})
 	}
-	require.Eventually(t, func() bool { return len(hashesWanted) == cap(hashesWanted) }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return hashing.waits() == hashPlaces }, time.Minute, time.Millisecond)
 	_, err = HashPassword(t.Context(), "secret")
 	require.True(t, errs.Is(err, errs.RateLimited), "the queue is full")
 	require.Equal(t, 1, errs.Of(err).Extra["retry_after"])
-	hashing.Release(hashingSlots)
+	for range hashingSlots {
+		hashing.release()
+	}
 	all.Wait()
 	for _, err := range results {
 		require.NoError(t, err)
 	}
 	require.NoError(t, VerifyAbsent(t.Context(), "secret"))
-	require.True(t, hashing.TryAcquire(hashingSlots), "a slot was not given back")
-	hashing.Release(hashingSlots)
+	require.Equal(t, hashingSlots, hashing.free, "a slot was not given back")
 }
 
 // An unknown e-mail must take as long as a known one; compare the two.

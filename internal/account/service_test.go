@@ -52,7 +52,7 @@ func TestRegisterRefusesBorrowedEmails(t *testing.T) {
 	} {
 		for name, register := range map[string]func() error{
 			"at once":   func() error { _, err := s.Register(t.Context(), email, password); return err },
-			"confirmed": func() error { _, err := s.AskRegister(t.Context(), email, password); return err },
+			"confirmed": func() error { _, err := s.AskRegister(t.Context(), email, password, ""); return err },
 		} {
 			require.True(t, errs.Is(register(), errs.InvalidRequest), "%s %q", name, email)
 		}

@@ -1,9 +1,10 @@
 // Package mail sends the few mails that accounts need, over SMTP.
 //
 // Contract: [Sender.Send] never waits. Mails go through a bounded queue, so that the duration of a
-// call does not reveal whether an address has an account. A mail that cannot be sent is retried a
-// few times, then logged (without its text) and counted; its recipient can request another. Mails
-// in the queue are lost when the process ends.
+// call does not reveal whether an address has an account. A mail that cannot be sent waits for its
+// next try without a sender, so it delays no other. One that the server refuses for good (5xx) is
+// not tried again. A mail that is given up or has no place is logged (without its text) and counted;
+// its recipient can request another. Mails in the queue are lost when the process ends.
 package mail
 
 import (
@@ -11,11 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/wneessen/go-mail"
 
+	"adnet/internal/account"
 	"adnet/internal/obs"
 )
 
@@ -32,12 +35,9 @@ type Config struct {
 // On reports whether there is a mail server.
 func (c Config) On() bool { return c.Host != "" }
 
-// letter is a text to one address.
-type letter struct{ To, Subject, Text string }
-
 const (
-	queued  = 256
-	tries   = 3
+	senders = 8
+	tries   = 4
 	timeout = 20 * time.Second
 )
 
@@ -45,7 +45,7 @@ const (
 type Deps struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
-	// Pause is the wait before another try; default 30 s.
+	// Pause is the wait before the second try, and a quarter of the wait after that; default 30 s.
 	Pause time.Duration
 }
 
@@ -54,7 +54,7 @@ type Sender struct {
 	cfg    Config
 	deps   Deps
 	client *mail.Client
-	queue  chan letter
+	queue  *queue
 	sent   *prometheus.CounterVec
 }
 
@@ -87,74 +87,115 @@ func New(cfg Config, deps Deps) (*Sender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ADNET_SMTP_HOST: %w", err)
 	}
-	s := &Sender{cfg: cfg, deps: deps, client: client, queue: make(chan letter, queued),
+	s := &Sender{cfg: cfg, deps: deps, client: client, queue: newQueue(),
 		sent: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adnet_mails_total",
-			Help: "Mails by result: sent, failed (the server refused or did not answer), dropped (too many waited).",
+			Help: "Mails by result: sent, failed (the server refused or did not answer), dropped (too many waited, or the process ended).",
 		}, []string{"result"}))}
-	_, err = s.message(letter{To: "a@example.com"})
+	_, err = s.message(account.Letter{To: "a@example.com"})
 	return s, err
 }
 
-// Send puts a mail into the queue. With a full queue it is dropped and counted.
-func (s *Sender) Send(to, subject, text string) {
-	select {
-	case s.queue <- letter{to, subject, text}:
-	default:
+// Send puts a mail into the queue. If it is full, a mail of the network that has the most is
+// dropped, counted and logged.
+func (s *Sender) Send(l account.Letter) {
+	for _, lost := range s.queue.add(l, time.Now()) {
 		s.sent.WithLabelValues("dropped").Inc()
+		s.deps.Log.Warn(
+			"a mail was dropped: too many wait", "of", lost.scope, "domain", lost.domain, "network", lost.Network,
+		)
 	}
 }
 
 // Run sends queued mails until ctx ends.
 func (s *Sender) Run(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case m := <-s.queue:
-			s.deliver(ctx, m)
+	var all sync.WaitGroup
+	for range senders {
+		all.Go(func() { s.work(ctx) })
+	}
+	all.Wait()
+	if left := s.queue.drain(); left > 0 {
+		s.sent.WithLabelValues("dropped").Add(float64(left))
+		s.deps.Log.Warn("mails were dropped: the process ends", "mails", left)
+	}
+	return ctx.Err()
+}
+
+// work is one sender.
+func (s *Sender) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		if w, wait := s.queue.next(time.Now()); w != nil {
+			s.deliver(ctx, w)
+		} else {
+			s.rest(ctx, wait)
 		}
 	}
 }
 
-func (s *Sender) deliver(ctx context.Context, m letter) {
-	err := errors.New("not tried")
-	for try := 0; try < tries && err != nil && ctx.Err() == nil; try++ {
-		if try > 0 {
-			select {
-			case <-ctx.Done():
-			case <-time.After(s.deps.Pause):
-			}
-		}
-		err = s.try(ctx, m)
+// rest waits for a change of the queue, or until its next letter is due if wait is not zero.
+func (s *Sender) rest(ctx context.Context, wait time.Duration) {
+	var due <-chan time.Time
+	if wait > 0 {
+		due = time.After(wait)
 	}
-	if err != nil {
+	select {
+	case <-ctx.Done():
+	case <-s.queue.wake:
+	case <-due:
+	}
+}
+
+// deliver tries a mail once. A failure that may end gives it back to the queue with a time of its
+// own.
+func (s *Sender) deliver(ctx context.Context, w *waiting) {
+	err := s.try(ctx, w.Letter)
+	switch w.tries++; {
+	case err == nil:
+		s.queue.done(w)
+		s.sent.WithLabelValues("sent").Inc()
+	case w.tries < tries && !final(err):
+		s.queue.again(w, time.Now().Add(s.deps.Pause<<(2*(w.tries-1))))
+	default:
+		s.queue.done(w)
 		s.sent.WithLabelValues("failed").Inc()
-		s.deps.Log.Error("a mail could not be sent", "error", err)
-		return
+		s.deps.Log.Error("a mail could not be sent", "domain", w.domain, "tries", w.tries, "error", err)
 	}
-	s.sent.WithLabelValues("sent").Inc()
 }
 
-func (s *Sender) try(ctx context.Context, m letter) error {
-	message, err := s.message(m)
+// errAddress reports an address that no try can reach.
+var errAddress = errors.New("mail cannot be sent to this address")
+
+// final reports whether another try would fail as well: the server answered this mail with 5xx.
+// A refused connection or login is no answer to the mail.
+func final(err error) bool {
+	var refused *mail.SendError
+	return errors.Is(err, errAddress) ||
+		errors.As(err, &refused) && refused.ErrorCode() >= 500 && refused.ErrorCode() < 600
+}
+
+func (s *Sender) try(ctx context.Context, l account.Letter) error {
+	message, err := s.message(l)
 	if err != nil {
 		return err
 	}
-	return s.client.DialAndSendWithContext(ctx, message)
+	err = s.client.DialAndSendWithContext(ctx, message)
+	if message.IsDelivered() { // only the end of the connection failed
+		return nil
+	}
+	return err
 }
 
-func (s *Sender) message(m letter) (*mail.Msg, error) {
+func (s *Sender) message(l account.Letter) (*mail.Msg, error) {
 	message := mail.NewMsg()
 	if err := message.From(s.cfg.From); err != nil {
 		return nil, fmt.Errorf("ADNET_SMTP_FROM: %w", err)
 	}
-	if err := message.To(m.To); err != nil {
-		return nil, errors.New("mail cannot be sent to this address")
+	if err := message.To(l.To); err != nil {
+		return nil, errAddress
 	}
-	message.Subject(m.Subject)
+	message.Subject(l.Subject)
 	message.SetDate()
 	message.SetMessageID()
-	message.SetBodyString(mail.TypeTextPlain, m.Text)
+	message.SetBodyString(mail.TypeTextPlain, l.Text)
 	return message, nil
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"adnet/internal/account"
@@ -11,24 +12,29 @@ import (
 var _ account.LinkStore = (*Logins)(nil)
 
 // CreateLink implements account.LinkStore.
-func (s *Logins) CreateLink(_ context.Context, l account.Link) (bool, error) {
+func (s *Logins) CreateLink(_ context.Context, l account.Link) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.CreatedAt, l.ExpiresAt = asStored(l.CreatedAt), asStored(l.ExpiresAt)
-	waiting := 0
+	var open []account.Link // of the same purpose and e-mail
 	for hash, old := range s.links {
 		switch {
 		case !old.ExpiresAt.After(l.CreatedAt):
 			delete(s.links, hash)
-		case old.Email == l.Email:
-			waiting++
+		case old.Email == l.Email && old.Purpose == l.Purpose:
+			open = append(open, old)
 		}
 	}
-	if waiting >= account.MaxLinks {
-		return false, nil
+	slices.SortFunc(open, func(a, b account.Link) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	all, ofNetwork := 1, map[string]int{l.Network: 1}
+	for _, old := range open {
+		if all++; all > account.MaxLinks || ofNetwork[old.Network] >= account.NetworkLinks {
+			delete(s.links, old.Hash)
+		}
+		ofNetwork[old.Network]++
 	}
 	s.links[l.Hash] = l
-	return true, nil
+	return nil
 }
 
 // Link implements account.LinkStore.

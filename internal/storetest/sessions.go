@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -163,11 +164,9 @@ var sessionCases = []testCase{
 		store, u := s.Logins, AddUser(t, s)
 		l := account.Link{
 			Hash: [32]byte{1}, Purpose: account.LinkReset, Email: u.Email, UserID: u.ID, CreatedAt: keyTime,
-			ExpiresAt: keyTime.Add(time.Hour),
+			ExpiresAt: keyTime.Add(time.Hour), Network: "192.0.2.0/24",
 		}
-		created, err := store.CreateLink(t.Context(), l)
-		require.NoError(t, err)
-		require.True(t, created)
+		require.NoError(t, store.CreateLink(t.Context(), l))
 		got, err := store.Link(t.Context(), l.Hash, keyTime)
 		require.NoError(t, err)
 		require.Equal(t, l, got)
@@ -180,24 +179,62 @@ var sessionCases = []testCase{
 			}
 		})
 		require.EqualValues(t, 1, taken.Load(), "a link works once")
-		var count atomic.Int32
-		together(8, func(i int) {
-			n := account.Link{
-				Hash: [32]byte{2, byte(i)}, Purpose: account.LinkRegister, Email: "new@example.com",
-				PasswordHash: "$argon2id$x", CreatedAt: keyTime, ExpiresAt: keyTime.Add(time.Hour),
+	}},
+	{"OldMailedLinksEnd", func(t *testing.T, s Stores) {
+		store, u := s.Logins, AddUser(t, s)
+		create := func(n int, purpose account.LinkPurpose, network string) [32]byte {
+			at := keyTime.Add(time.Duration(n) * time.Second)
+			l := account.Link{
+				Hash: [32]byte{byte(n), byte(n >> 8), purpose[2]}, Purpose: purpose, Email: u.Email, CreatedAt: at,
+				ExpiresAt: at.Add(time.Hour), Network: network,
 			}
-			if created, err := store.CreateLink(t.Context(), n); err == nil && created {
-				count.Add(1)
+			switch purpose {
+			case account.LinkReset:
+				l.UserID = u.ID
+			case account.LinkRegister:
+				l.PasswordHash = "$argon2id$x"
+			}
+			require.NoError(t, store.CreateLink(t.Context(), l))
+			return l.Hash
+		}
+		open := func(hash [32]byte, at time.Time) bool {
+			_, err := store.Link(t.Context(), hash, at)
+			if err != nil {
+				requireCode(t, err, errs.NotFound)
+			}
+			return err == nil
+		}
+		owner := create(0, account.LinkReset, "192.0.2.0/24")
+		var strangers [][32]byte
+		for n := range 10 {
+			strangers = append(strangers, create(1+n, account.LinkReset, "198.51.100.0/24"))
+			create(1+n, account.LinkNotice, "198.51.100.0/24")
+			create(1+n, account.LinkRegister, "198.51.100.0/24")
+		}
+		require.True(t, open(owner, keyTime), "strangers end no link of another network")
+		for n, hash := range strangers {
+			require.Equal(t, n >= 10-account.NetworkLinks, open(hash, keyTime), n)
+		}
+		for n := range account.MaxLinks {
+			create(20+n, account.LinkReset, fmt.Sprintf("203.0.%d.0/24", n))
+		}
+		require.False(t, open(owner, keyTime), "the rows are bounded")
+		require.True(t, open([32]byte{20, 0, account.LinkReset[2]}, keyTime), "the newest stay")
+		last := keyTime.Add(59 * time.Minute)
+		require.True(t, open([32]byte{10, 0, account.LinkRegister[2]}, last), "links of another purpose")
+		create(3700, account.LinkNotice, "192.0.2.0/24")
+		require.False(t, open([32]byte{10, 0, account.LinkRegister[2]}, keyTime), "expired ones are deleted")
+		var failed atomic.Int32
+		together(8, func(i int) {
+			l := account.Link{
+				Hash: [32]byte{9, byte(i), 9}, Purpose: account.LinkReset, Email: u.Email, UserID: u.ID, CreatedAt: keyTime,
+				ExpiresAt: keyTime.Add(time.Hour), Network: "192.0.2.0/24",
+			}
+			if store.CreateLink(t.Context(), l) != nil {
+				failed.Add(1)
 			}
 		})
-		require.EqualValues(t, account.MaxLinks, count.Load())
-		notice := account.Link{
-			Hash: [32]byte{3}, Purpose: account.LinkNotice, Email: "new@example.com", CreatedAt: keyTime.Add(time.Hour),
-			ExpiresAt: keyTime.Add(2 * time.Hour),
-		}
-		created, err = store.CreateLink(t.Context(), notice)
-		require.NoError(t, err)
-		require.True(t, created, "expired ones are forgotten")
+		require.Zero(t, failed.Load())
 	}},
 	{"OnlySoMany", func(t *testing.T, s Stores) {
 		store, u := s.Logins, AddUser(t, s)

@@ -19,6 +19,19 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
+func TestBlock(t *testing.T) {
+	for address, want := range map[string]string{
+		"203.0.113.77": "203.0.113.0/24", "2001:db8:1:2ff::1": "2001:db8::/40", "": "", "localhost": "",
+	} {
+		require.Equal(t, want, traffic.Block(address), address)
+	}
+	for address, want := range map[string]string{
+		"203.0.113.77": "", "::ffff:203.0.113.9": "", "2001:db8:1:2ff::1": "2001:db8:1::/48", "": "",
+	} {
+		require.Equal(t, want, traffic.Wide(address, 48), address)
+	}
+}
+
 func TestSubscriber(t *testing.T) {
 	for address, want := range map[string]string{
 		"203.0.113.77": "203.0.113.77", "::ffff:203.0.113.9": "203.0.113.9",

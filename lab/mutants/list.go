@@ -666,6 +666,24 @@ var mutants = []mutant{
 		tests: []string{"./ingress/httpapi"},
 	},
 	{
+		name: "link-network", protects: "links that a stranger requests end no link of another network",
+		file: "internal/memory/links.go",
+		old:  "ofNetwork[old.Network] >= account.NetworkLinks", new: "all > account.NetworkLinks",
+		tests: []string{"./ingress/manage"}, run: "TestStrangersStopNoLink",
+	},
+	{
+		name: "hash-turns", protects: "a network that floods the queue of password hashes takes turns with others",
+		file: "internal/account/queue.go",
+		old:  "if t.served[w.network] < t.served[next.network] {", new: "if false {",
+		tests: []string{"./internal/account"}, run: "TakeTurns",
+	},
+	{
+		name: "guess-doubted", protects: "after many guesses of strangers a right password alone opens no account",
+		file: "ingress/manage/sessions.go",
+		old:  "case doubted != nil && (wrong || err == nil):", new: "case doubted != nil && wrong:",
+		tests: []string{"./ingress/manage"}, run: "TestMailedCode",
+	},
+	{
 		name: "click-rate", protects: "the clicks of a reader, an address and a network are limited over all nodes",
 		file: "internal/redis/click.lua",
 		old:  "then return 0 end", new: "then return 1 end",

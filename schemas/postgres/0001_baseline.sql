@@ -1240,6 +1240,7 @@ CREATE TABLE mail_link (
     password_hash text        NOT NULL, -- of a registration
     created_at    timestamptz NOT NULL,
     expires_at    timestamptz NOT NULL,
+    network       text        NOT NULL, -- /24 or /56 of the caller; empty if unknown
     CHECK ((purpose = 'reset') = (user_id IS NOT NULL)),
     CHECK ((purpose = 'register') = (password_hash <> ''))
 );
