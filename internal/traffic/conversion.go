@@ -14,14 +14,30 @@ func ConversionName(kind string) string {
 	if isConversionName(kind) {
 		return kind
 	}
-	for {
-		name := norm.NFKC.String(cases.Fold().String(norm.NFKC.String(kind)))
+	for range mostFolds { // a bound, since a stranger writes kind
+		name := norm.NFKC.String(fold(norm.NFKC.String(kind)))
 		name = strings.TrimSpace(strings.Map(visible, name))
 		if name == kind {
-			return name
+			break
 		}
 		kind = name
 	}
+	return kind
+}
+
+// mostFolds is the number of passes after which a text has its normal form: one is enough for nearly
+// all, and the last confirms it.
+const mostFolds = 8
+
+// fold folds case. [cases.Fold] exchanges the two cases of Cherokee letters; the folded ones are the
+// capitals (The Unicode Standard, section 5.18).
+func fold(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cherokee, r) {
+			return unicode.ToUpper(r)
+		}
+		return r
+	}, cases.Fold().String(text))
 }
 
 // isConversionName recognizes the normal form of nearly every type, without an allocation.

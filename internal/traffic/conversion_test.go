@@ -3,6 +3,7 @@ package traffic_test
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -33,6 +34,21 @@ func TestConversionTypesHaveOneNormalForm(t *testing.T) {
 	require.Equal(t, "purchase", traffic.ConversionType("Ｐurchase "))
 	require.Equal(t, "other", traffic.ConversionType("w4711"))
 	require.Zero(t, testing.AllocsPerRun(10, func() { traffic.ConversionName("sign up") }))
+}
+
+// Every letter has a normal form, also beside marks: one without would keep a processor busy for
+// ever.
+func TestEveryLetterHasANormalForm(t *testing.T) {
+	for r := range rune(unicode.MaxRune + 1) {
+		for _, kind := range []string{string(r), "a" + string(r) + "\u0358", string(r) + "\u0345B"} {
+			if name := traffic.ConversionName(kind); name != traffic.ConversionName(name) {
+				t.Fatalf("%+q has the form %+q, and that has another one", kind, name)
+			}
+		}
+	}
+	require.Equal(t, "\u13a0", traffic.ConversionName("\uab70"))
+	require.Equal(t, "\u13a0", traffic.ConversionName("\u13a0"))
+	require.Equal(t, "\u13f0", traffic.ConversionName("\u13f8"))
 }
 
 func TestNormalFormsAreTheirOwn(t *testing.T) {
