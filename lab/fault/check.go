@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -16,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"adnet/internal/day"
+	"adnet/lab/process"
 )
 
 // settleAccounts waits until nothing is in flight and compares the acknowledged events with the
@@ -60,13 +59,8 @@ func (s *suite) settleAccounts(ctx context.Context) error {
 func (s *suite) spoolsEmpty(ctx context.Context) error {
 	for _, n := range s.nodes.ingress {
 		err := s.until(ctx, time.Minute, func() (bool, error) {
-			reply, err := http.Get("http://" + n.admin + "/metrics")
-			if err != nil {
-				return false, nil // the process is starting
-			}
-			defer func() { _ = reply.Body.Close() }()
-			text, err := io.ReadAll(reply.Body)
-			return err == nil && strings.Contains(string(text), "\nadnet_spool_bytes 0\n"), nil
+			left, err := process.Metric(ctx, n.admin, "adnet_spool_bytes")
+			return err == nil && left == 0, nil // an error: the process is starting
 		})
 		if errors.Is(err, errMissed) {
 			s.breach("the spool of %s is not empty a minute after the end", n.name)

@@ -1,15 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"adnet/lab/process"
 )
 
 // phase holds the counters of ingress at the start of a part of the run. A slow answer has three
@@ -63,19 +63,13 @@ func within(now, before map[float64]int64, share float64) float64 {
 
 // answered reads the histogram of ad requests from the admin listener.
 func (w *world) answered(ctx context.Context) (map[float64]int64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.ingress.admin+"/metrics", nil)
+	text, err := process.Metrics(ctx, w.ingress.admin)
 	if err != nil {
 		return nil, err
 	}
-	reply, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = reply.Body.Close() }()
 	counts := make(map[float64]int64)
-	lines := bufio.NewScanner(reply.Body)
-	for lines.Scan() {
-		rest, ours := strings.CutPrefix(lines.Text(), `adnet_http_request_seconds_bucket{route="/v1/ad-request",le="`)
+	for line := range strings.Lines(text) {
+		rest, ours := strings.CutPrefix(strings.TrimSpace(line), `adnet_http_request_seconds_bucket{route="/v1/ad-request",le="`)
 		if !ours {
 			continue
 		}
@@ -88,5 +82,5 @@ func (w *world) answered(ctx context.Context) (map[float64]int64, error) {
 			return nil, fmt.Errorf("metrics: %q", rest)
 		}
 	}
-	return counts, lines.Err()
+	return counts, nil
 }

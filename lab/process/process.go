@@ -175,23 +175,29 @@ func Ready(admin string) func(context.Context) error {
 	}
 }
 
-// Metric returns the value of a metric, named with its labels as in the text format of Prometheus,
-// from the admin listener at an address.
-func Metric(ctx context.Context, admin, name string) (float64, error) {
+// Metrics returns the metrics of the admin listener at an address, in the text format of Prometheus.
+func Metrics(ctx context.Context, admin string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/metrics", nil)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	reply, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
 	defer func() { _ = reply.Body.Close() }()
 	text, err := io.ReadAll(reply.Body)
+	return string(text), err
+}
+
+// Metric returns the value of a metric, named with its labels as in the text format of Prometheus,
+// from the admin listener at an address.
+func Metric(ctx context.Context, admin, name string) (float64, error) {
+	text, err := Metrics(ctx, admin)
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
 			return strconv.ParseFloat(strings.TrimSpace(value), 64)
 		}
