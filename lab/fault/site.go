@@ -3,12 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
+	"adnet/ingress/idempotency"
 	"adnet/internal/load/visitor"
 	"adnet/internal/schedule"
 	"adnet/internal/stripe/stripetest"
@@ -168,7 +172,9 @@ func (t *site) register(ctx context.Context, name string) (account, error) {
 	return account{a.ID, a.Bearer}, err
 }
 
-// campaign creates a campaign that delivers at once, for requests with a word of its own.
+// campaign creates a campaign that delivers at once, for requests with a word of its own. A cut
+// connection may lose the reply to a campaign that was created: without the key of the call, a
+// retry would create another, which the site does not know and the word of both reaches.
 func (t *site) campaign(ctx context.Context, who account, o offer) error {
 	word := "zq" + strings.ReplaceAll(o.name, "-", "") + "qz"
 	billed, event := o.model, "impression"
@@ -176,7 +182,8 @@ func (t *site) campaign(ctx context.Context, who account, o offer) error {
 		billed, event = "cpm", "viewable"
 	}
 	reply, err := t.visitor.Call(ctx, visitor.Request{
-		Method: "POST", Path: "/api/campaigns", Bearer: who.bearer, Want: 201,
+		Method: "POST", Path: "/api/campaigns", Bearer: who.bearer, Want: visitor.Success,
+		Header: http.Header{idempotency.Header: {uuid.NewString()}},
 		JSON: visitor.Object{
 			"advertiser_id": who.id, "headline": "Fault " + o.name, "cta_url": "https://fault.example.com/" + o.name,
 			"billing_model": billed, "billing_event": event, "bid_amount": o.bid,
