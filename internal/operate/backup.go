@@ -402,8 +402,7 @@ func (c *Restore) finish(p cli.Process, m manifest, decided *clickhouse.Store) e
 	if err != nil {
 		return err
 	}
-	stores := backends.All{Stores: backends.InPostgres(store), Analytics: decided}
-	checks, err := Promises(p.Ctx, &stores, c.Money, 0)
+	checks, err := Promises(p.Ctx, servers(store, decided), c.Money, 0)
 	if err != nil {
 		return err
 	}

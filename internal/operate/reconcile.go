@@ -280,9 +280,7 @@ func differing(a, b map[uuid.UUID]money.Micros) (ids []uuid.UUID) {
 
 func (r *reconciling) totals() (line compared, err error) {
 	line.Name = lineTotals
-	checks, err := compareAnalytics(
-		r.Ctx, promisedIn(&backends.All{Stores: backends.InPostgres(r.store), Analytics: r.decided}),
-	)
+	checks, err := compareAnalytics(r.Ctx, promisedIn(servers(r.store, r.decided)))
 	line.Compared = int64(len(checks))
 	for _, check := range checks {
 		if !check.OK() {

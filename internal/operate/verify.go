@@ -36,8 +36,7 @@ func (c *Verify) Run(p cli.Process) error {
 		return err
 	}
 	defer backends.Close(p.Log, "ClickHouse", decided.Close)
-	stores := backends.All{Stores: backends.InPostgres(store), Analytics: decided}
-	checks, err := Promises(p.Ctx, &stores, c.Money, c.Wait)
+	checks, err := Promises(p.Ctx, servers(store, decided), c.Money, c.Wait)
 	if err != nil {
 		return err
 	}
@@ -45,6 +44,11 @@ func (c *Verify) Run(p cli.Process) error {
 		return cli.ErrExit
 	}
 	return nil
+}
+
+// servers returns the stores that a command compares.
+func servers(store *postgres.Stores, decided *clickhouse.Store) *backends.All {
+	return &backends.All{Stores: backends.InPostgres(store), Analytics: decided}
 }
 
 // promised holds the stores that are compared.

@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
+	"adnet/ingress/idempotency"
 	"adnet/internal/load/visitor"
 	"adnet/internal/schedule"
 	"adnet/internal/stripe/stripetest"
@@ -31,14 +35,16 @@ func (p *People) Pay(ctx context.Context, payment, advertiser string, usd int64)
 }
 
 // Campaign creates a campaign of an account. An administrator approves it unless it delivers
-// everywhere. fields replace the defaults.
+// everywhere. fields replace the defaults. The call has a key, because a retry after a lost reply would
+// create another campaign, which the suite does not know.
 func (p *People) Campaign(ctx context.Context, owner visitor.Account, fields visitor.Object) (id string, err error) {
 	all := visitor.Object{
 		"advertiser_id": owner.ID, "daily_budget": 1_000_000, "total_budget": 10_000_000, "pacing": "asap",
 	}
 	maps.Copy(all, fields)
 	reply, err := p.Call(ctx, visitor.Request{
-		Method: "POST", Path: "/api/campaigns", Bearer: owner.Bearer, JSON: all, Want: 201,
+		Method: "POST", Path: "/api/campaigns", Bearer: owner.Bearer, JSON: all, Want: visitor.Success,
+		Header: http.Header{idempotency.Header: {uuid.NewString()}},
 	})
 	if err != nil {
 		return "", fmt.Errorf("create a campaign: %w", err)
