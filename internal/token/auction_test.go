@@ -62,7 +62,7 @@ func TestRoundTrip(t *testing.T) {
 	require.Equal(t, sample(), got)
 	page := sample()
 	page.Browser, page.Asker = true, Asker{Key: 1<<32 - 1, Network: 7, Held: 1 << 40}
-	got, err = r.Verify(PurposeClick.Only(), r.Sign(PurposeClick, page), at)
+	got, err = r.Verify(PurposeImpression.Only(), r.Sign(PurposeImpression, page), at)
 	require.NoError(t, err)
 	require.Equal(t, page, got)
 	require.Equal(t, at, got.IssuedAt())
@@ -288,12 +288,55 @@ func TestClickIDsTellTheTimeOfTheClick(t *testing.T) {
 
 // The tokens of one ad share their content, and are those that Sign makes.
 func TestTokensOfOneContent(t *testing.T) {
-	r, a := defaultRing(t), sample()
-	content := AppendContent(nil, &a)
-	for p := PurposeBid; p < PurposeConversion; p++ {
-		require.Equal(t, r.Sign(p, a), string(r.AppendToken(nil, p, content)))
+	r := defaultRing(t)
+	for _, a := range []Auction{sample(), asked()} {
+		content := AppendContent(nil, &a)
+		for p := PurposeBid; p < PurposeConversion; p++ {
+			require.Equal(t, r.Sign(p, a), string(r.AppendToken(nil, p, content)))
+		}
+		require.Empty(t, r.AppendToken(nil, purposes, content))
 	}
-	require.Empty(t, r.AppendToken(nil, purposes, content))
+}
+
+// asked is an auction of a browser key with all marks.
+func asked() Auction {
+	a := sample()
+	a.Browser, a.Asker = true, Asker{Key: 0x0badcafe, Network: 0x0badbeef, Publisher: 0xdeadbeef, Held: 0x7eadbeef}
+	return a
+}
+
+// A reader's receipt is made to be shared, and click ids go to advertisers: they hold nothing of the
+// reader's network, nor of what the ad holds.
+func TestLinksHoldNothingOfTheReadersNetwork(t *testing.T) {
+	r, a := defaultRing(t), asked()
+	plain := a
+	plain.Asker = Asker{}
+	for p := PurposeBid; p < purposes; p++ {
+		text := r.Sign(p, a)
+		got, err := r.Verify(p.Only(), text, at)
+		require.NoError(t, err)
+		switch p {
+		case PurposeBid, PurposeReport, PurposeImpression, PurposeViewable:
+			require.Equal(t, a.Asker, got.Asker, p)
+		default:
+			require.Zero(t, got.Asker, p)
+			require.Equal(t, r.Sign(p, plain), text, p)
+		}
+	}
+}
+
+// Every fact of the asker is in the tokens that have it, one by one.
+func TestPartsOfAnAsker(t *testing.T) {
+	r := defaultRing(t)
+	for _, asker := range []Asker{{}, {Held: 1}, {Publisher: 1}, {Publisher: 1<<32 - 1, Held: 1 << 62}} {
+		for _, browser := range []bool{false, true} {
+			a := sample()
+			a.Browser, a.Asker = browser, asker
+			got, err := r.Verify(PurposeReport.Only(), r.Sign(PurposeReport, a), at)
+			require.NoError(t, err)
+			require.Equal(t, a, got)
+		}
+	}
 }
 
 // resign puts the MAC of purpose under a changed content, as only the holder of the key could.
@@ -325,20 +368,24 @@ func TestSignedNonsenseIsMalformed(t *testing.T) {
 	r := defaultRing(t)
 	text := r.Sign(PurposeReport, sample())
 	at0 := headerMin + len("k1")
-	priceAt := at0 + 4*idSize
+	rest := at0 + amountsAt + amounts
 	for name, change := range map[string]func([]byte) []byte{
-		"version":      func(b []byte) []byte { b[0] = 2; return b },
+		"version":      func(b []byte) []byte { b[0] = 1; return b },
 		"id length":    func(b []byte) []byte { b[2] = 255; return b },
 		"uuid version": func(b []byte) []byte { b[at0+6] = 0x40; return b },
-		"unknown flag": func(b []byte) []byte { b[priceAt+2] |= 0x80; return b },
-		"unknown word": func(b []byte) []byte { b[priceAt+3] = 0xff; return b },
-		"long text":    func(b []byte) []byte { b[priceAt+6] = 255; return b },
+		"unknown flag": func(b []byte) []byte { b[at0+flagsAt] |= 0x80; return b },
+		"unknown word": func(b []byte) []byte { b[rest] = 0xff; return b },
+		"long text":    func(b []byte) []byte { b[rest+3] = 255; return b },
 		"rest":         func(b []byte) []byte { return append(b, 0) },
 		"short":        func(b []byte) []byte { return b[:len(b)-1] },
-		"huge price": func(b []byte) []byte {
-			return append(
-				b[:priceAt:priceAt], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0, 0, 0, 0, 0, 0, 0, 0,
-			)
+		"huge price": func(b []byte) []byte { b[at0+amountsAt] = 0xff; return b },
+		"huge part":  func(b []byte) []byte { b[at0+amountsAt+amounts/2] = 0xff; return b },
+		"no rest":    func(b []byte) []byte { return b[:rest] },
+		"no amounts": func(b []byte) []byte { return b[:rest-1] },
+		"no mark":    func(b []byte) []byte { b[at0+flagsAt] |= flagBrowser; return b },
+		"huge mark": func(b []byte) []byte {
+			b[at0+flagsAt] |= flagFamily
+			return append(b, 0xff, 0xff, 0xff, 0xff, 0x1f)
 		},
 	} {
 		_, err := r.Verify(PurposeReport.Only(), resign(r, PurposeReport, text, change), at)
@@ -390,7 +437,7 @@ func TestFormatIsStable(t *testing.T) {
 	for name, purpose := range map[string]Purpose{
 		"report": PurposeReport, "conversion": PurposeConversion,
 	} {
-		want, err := os.ReadFile(filepath.Join("testdata", name+".v1.txt"))
+		want, err := os.ReadFile(filepath.Join("testdata", name+".v2.txt"))
 		require.NoError(t, err)
 		require.Equal(t, strings.TrimSpace(string(want)), defaultRing(t).Sign(purpose, a))
 	}

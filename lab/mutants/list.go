@@ -541,6 +541,20 @@ var mutants = []mutant{
 		tests: []string{"./internal/token"},
 	},
 	{
+		name: "network-keyed", protects: "nobody finds a reader's network by trying all of them",
+		file: "internal/token/pseudonym.go",
+		old:  "key.dated(&key.nets, date, useNetwork, day.Day.String)",
+		new:  "(&pseudonymKey{}).dated(&key.nets, date, useNetwork, day.Day.String)",
+		tests: []string{"./internal/token"}, run: "TestNetworksAreKeyedByTheDay",
+	},
+	{
+		name: "network-shared", protects: "links that are shared hold nothing of the reader's network",
+		file:  "internal/token/purpose.go",
+		old:   "case 0, PurposeBid, PurposeReport, PurposeImpression, PurposeViewable:",
+		new:   "case 0, PurposeBid, PurposeReport, PurposeImpression, PurposeViewable, PurposeReceipt:",
+		tests: []string{"./internal/token"}, run: "TestLinksHoldNothing",
+	},
+	{
 		name: "mac-purpose-content", protects: "a token of one purpose does not serve another (its content)",
 		file: "internal/token/auction.go",
 		old:  "if !allowed.has(purpose) {", new: "if !allowed.has(purpose) && false {",
