@@ -450,7 +450,7 @@ func TestLookupsAreShared(t *testing.T) {
 	}
 }
 
-// Changes and scans count against their account, once each; reads and administrators do not.
+// Changes, scans and all reads count against their account, once each; administrators' do not.
 func TestWorkCounts(t *testing.T) {
 	d := newDoor(t)
 	_, bearer := d.account(t, "a@example.com")
@@ -464,10 +464,12 @@ func TestWorkCounts(t *testing.T) {
 	require.Equal(t, 200, d.try("/user", bearer))
 	require.Equal(t, 200, d.try("/scan", bearer))
 	require.Equal(t, 200, post(bearer))
-	require.Equal(t, []httpapi.Work{httpapi.WorkStats, httpapi.WorkWrites}, d.spent)
+	require.Equal(
+		t, []httpapi.Work{httpapi.WorkReads, httpapi.WorkReads, httpapi.WorkStats, httpapi.WorkWrites}, d.spent,
+	)
 	d.refuses = true
 	require.Equal(t, 429, post(bearer))
-	require.Equal(t, 200, d.try("/user", bearer))
+	require.Equal(t, 429, d.try("/user", bearer))
 	admin, err := d.accounts.CreateAdmin(t.Context(), "boss@example.com", "long enough!")
 	require.NoError(t, err)
 	require.Equal(t, 200, post(d.token(t, admin)))

@@ -49,6 +49,7 @@ type Config struct {
 	BadLogins int `name:"rate-bad-logins" env:"ADNET_RATE_BAD_LOGINS" default:"10" help:"Failed logins allowed in 10 minutes per address, and per account and network; four times as many in a day. From all networks without a successful login in 90 days, an account allows five times as many in an hour and twenty times as many in a day. 0 disables all these limits."`
 	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes and policy checks per minute and account: campaigns, keys, deposits. 0 disables the limit. Administrators have none."`
 	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 disables the limit. Administrators have none."`
+	Reads     int `name:"rate-reads" env:"ADNET_RATE_READS" default:"600" help:"GET requests per minute and account, stats and explanations included; 0 disables the limit. Administrators have none."`
 	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address in 10 minutes."`
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
 	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, except beacons and redirects."`
@@ -125,6 +126,7 @@ const (
 	heldNew  // the same of all new publishers together
 	adsSold  // of a publisher and surface
 	adsShown
+	reads
 	classes
 )
 
@@ -190,6 +192,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{networkViews, "network_views", math.MaxInt64, 0, 0, 24 * time.Hour},
 		{writes, "writes", int64(cfg.Writes), 0, 0, time.Minute},
 		{stats, "stats", int64(cfg.Stats), 0, 0, time.Minute},
+		{reads, "reads", int64(cfg.Reads), 0, 0, time.Minute},
 		// Further guesses wait longer: minutes at first, then most of a day.
 		{loginNetwork, "login_network", int64(cfg.BadLogins), 0, 0, 10 * time.Minute},
 		{loginNetworkDay, "login_network_day", 4 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},

@@ -1,7 +1,10 @@
 package token
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
+	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -43,7 +46,7 @@ const (
 	idSize    = 16
 	flagsAt   = 4 * idSize // in a content: after the ids
 	amountsAt = flagsAt + 1
-	amounts   = 16 // the price, and what the ad holds
+	amounts   = 16 // the price, and what the ad holds: one block of the cipher
 	headerMin = 3  // version, purpose, length of the key id
 	marksSize = 8  // of the key and the network of a browser
 
@@ -166,6 +169,44 @@ type Keyring struct {
 type auctionKey struct {
 	Key
 	secrets [purposes][]byte // by purpose; nil for an undefined one
+	amounts cipher.Block     // encrypts the amounts
+}
+
+// amountsUse is the use of the keys of amounts.
+const amountsUse = "amounts/v1"
+
+func newAuctionKey(key Key) (auctionKey, error) {
+	derived := auctionKey{Key: key}
+	for purpose, use := range purposeUses {
+		if use == "" {
+			continue
+		}
+		secret, err := key.derive(use)
+		if err != nil {
+			return derived, err
+		}
+		derived.secrets[purpose] = secret
+	}
+	secret, err := key.derive(amountsUse)
+	if err != nil {
+		return derived, err
+	}
+	derived.amounts, err = aes.NewCipher(secret)
+	return derived, err
+}
+
+// hide encrypts the amounts of a content. A price is the advertiser's bid, and links are public. The
+// auction id, which no two ads share, makes equal amounts differ; the MAC guards them.
+func (k *auctionKey) hide(content []byte) {
+	block := content[amountsAt : amountsAt+amounts]
+	subtle.XORBytes(block, block, content[:idSize])
+	k.amounts.Encrypt(block, block)
+}
+
+// reveal returns in block the amounts that hide encrypted, and leaves the content as it is.
+func (k *auctionKey) reveal(block *[amounts]byte, content []byte) {
+	k.amounts.Decrypt(block[:], content[amountsAt:amountsAt+amounts])
+	subtle.XORBytes(block[:], block[:], content[:idSize])
 }
 
 // NewKeyring accepts keys from [ParseKeys]. An empty list, a first key with an end, an invalid id
@@ -176,16 +217,9 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 	}
 	ring := &Keyring{keys: make([]auctionKey, 0, len(keys))}
 	for _, key := range keys {
-		derived := auctionKey{Key: key}
-		for purpose, use := range purposeUses {
-			if use == "" {
-				continue
-			}
-			secret, err := key.derive(use)
-			if err != nil {
-				return nil, err
-			}
-			derived.secrets[purpose] = secret
+		derived, err := newAuctionKey(key)
+		if err != nil {
+			return nil, err
 		}
 		ring.keys = append(ring.keys, derived)
 		hidden, err := newPseudonymKey(key)
@@ -198,8 +232,8 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 	return ring, nil
 }
 
-// Sign returns the token of a: base64url of version, purpose, key id, content, MAC. Texts over
-// their limit are cut, and bytes outside UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one
+// Sign returns the token of a: base64url of version, purpose, key id, content, MAC. The amounts in
+// the content are encrypted. Texts over their limit are cut, and bytes outside UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one
 // of the constants, otherwise the token does not verify.
 func (r *Keyring) Sign(purpose Purpose, a Auction) string {
 	w := r.get()
@@ -270,6 +304,7 @@ func (r *Keyring) seal(dst []byte, w *work, purpose Purpose, content []byte) []b
 	raw := append(w.raw[:0], version, byte(purpose), byte(len(id)))
 	raw = append(raw, id...)
 	raw = append(raw, content...)
+	r.keys[0].hide(raw[headerMin+len(id):])
 	raw = append(raw, w.sum(mac, raw)...)
 	return base64.RawURLEncoding.AppendEncode(dst, raw)
 }
@@ -296,7 +331,11 @@ func (r *Keyring) verify(w *work, allowed Purposes, raw []byte, now time.Time) (
 	if key.ended(now) {
 		return a, ErrKeyExpired
 	}
-	if !a.read(content, w.seen, Purpose(raw[1])) {
+	if len(content) < amountsAt+amounts {
+		return a, ErrMalformed
+	}
+	key.reveal(&w.amounts, content)
+	if !a.read(content, &w.amounts, w.seen, Purpose(raw[1])) {
 		return Auction{}, ErrMalformed
 	}
 	return a, nil
@@ -463,17 +502,15 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// read fills a from the content of a token of purpose and reports whether it was one.
-func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
-	if len(b) < amountsAt+amounts {
-		return false
-	}
+// read fills a from the content of a token of purpose and its amounts ([auctionKey.reveal]), and
+// reports whether it was one.
+func (a *Auction) read(b []byte, plain *[amounts]byte, seen texts, purpose Purpose) bool {
 	copy(a.AuctionID[:], b)
 	copy(a.CampaignID[:], b[idSize:])
 	copy(a.AdvertiserID[:], b[2*idSize:])
 	copy(a.DeveloperID[:], b[3*idSize:])
 	flags := b[flagsAt]
-	price, held := binary.BigEndian.Uint64(b[amountsAt:]), binary.BigEndian.Uint64(b[amountsAt+amounts/2:])
+	price, held := binary.BigEndian.Uint64(plain[:]), binary.BigEndian.Uint64(plain[amounts/2:])
 	if price > math.MaxInt64 || held > math.MaxInt64 {
 		return false
 	}

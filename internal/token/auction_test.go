@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -325,6 +326,43 @@ func TestLinksHoldNothingOfTheReadersNetwork(t *testing.T) {
 	}
 }
 
+// A price is an advertiser's bid, and anybody has the links: no token shows what it costs, and equal
+// prices look different.
+func TestPricesInTokensAreSecret(t *testing.T) {
+	r, a := defaultRing(t), asked()
+	a.Price = 0x0102030405
+	content := func(a Auction, p Purpose) []byte {
+		raw, err := base64.RawURLEncoding.DecodeString(r.Sign(p, a))
+		require.NoError(t, err)
+		return raw[headerMin+len("k1"):]
+	}
+	for p := PurposeBid; p < purposes; p++ {
+		b := content(a, p)
+		require.NotContains(t, string(b), "\x01\x02\x03\x04\x05", p)
+		require.NotContains(t, string(b), string(binary.AppendUvarint(nil, uint64(a.Price))), p)
+		require.NotContains(t, string(b), "\x7e\xad\xbe\xef", p)
+		other := a
+		other.AuctionID = idAt(at, 0x22)
+		require.NotEqual(t, b[amountsAt:amountsAt+amounts], content(other, p)[amountsAt:amountsAt+amounts], p)
+		other = a
+		other.Price++
+		one, two := b[amountsAt:amountsAt+amounts], content(other, p)[amountsAt:amountsAt+amounts]
+		same := 0
+		for i := range one {
+			if one[i] == two[i] {
+				same++
+			}
+		}
+		require.Less(t, same, 4, "purpose %d: a dearer ad changes the whole block", p)
+	}
+	raw := r.AppendRaw(nil, r.Sign(PurposeReport, a))
+	kept := slices.Clone(raw)
+	got, err := r.VerifyRaw(PurposeReport.Only(), raw, at)
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+	require.Equal(t, kept, raw, "the record of the log stays as it is")
+}
+
 // Every fact of the asker is in the tokens that have it, one by one.
 func TestPartsOfAnAsker(t *testing.T) {
 	r := defaultRing(t)
@@ -369,6 +407,14 @@ func TestSignedNonsenseIsMalformed(t *testing.T) {
 	text := r.Sign(PurposeReport, sample())
 	at0 := headerMin + len("k1")
 	rest := at0 + amountsAt + amounts
+	revealed := func(content, b []byte, at int) []byte {
+		var block [amounts]byte
+		r.keys[0].reveal(&block, content)
+		block[at] = 0xff
+		copy(content[amountsAt:], block[:])
+		r.keys[0].hide(content)
+		return b
+	}
 	for name, change := range map[string]func([]byte) []byte{
 		"version":      func(b []byte) []byte { b[0] = 1; return b },
 		"id length":    func(b []byte) []byte { b[2] = 255; return b },
@@ -378,11 +424,11 @@ func TestSignedNonsenseIsMalformed(t *testing.T) {
 		"long text":    func(b []byte) []byte { b[rest+3] = 255; return b },
 		"rest":         func(b []byte) []byte { return append(b, 0) },
 		"short":        func(b []byte) []byte { return b[:len(b)-1] },
-		"huge price": func(b []byte) []byte { b[at0+amountsAt] = 0xff; return b },
-		"huge part":  func(b []byte) []byte { b[at0+amountsAt+amounts/2] = 0xff; return b },
-		"no rest":    func(b []byte) []byte { return b[:rest] },
-		"no amounts": func(b []byte) []byte { return b[:rest-1] },
-		"no mark":    func(b []byte) []byte { b[at0+flagsAt] |= flagBrowser; return b },
+		"huge price":   func(b []byte) []byte { return revealed(b[at0:], b, 0) },
+		"huge part":    func(b []byte) []byte { return revealed(b[at0:], b, amounts/2) },
+		"no rest":      func(b []byte) []byte { return b[:rest] },
+		"no amounts":   func(b []byte) []byte { return b[:rest-1] },
+		"no mark":      func(b []byte) []byte { b[at0+flagsAt] |= flagBrowser; return b },
 		"huge mark": func(b []byte) []byte {
 			b[at0+flagsAt] |= flagFamily
 			return append(b, 0xff, 0xff, 0xff, 0xff, 0x1f)
@@ -483,7 +529,12 @@ func FuzzContent(f *testing.F) {
 	r := defaultRing(f)
 	f.Fuzz(func(t *testing.T, content []byte) {
 		var a Auction
-		if !a.read(content, texts{}, PurposeReport) {
+		var plain [amounts]byte
+		if len(content) < amountsAt+amounts {
+			return
+		}
+		copy(plain[:], content[amountsAt:])
+		if !a.read(content, &plain, texts{}, PurposeReport) {
 			return
 		}
 		require.GreaterOrEqual(t, a.Price, money.Micros(0))

@@ -67,7 +67,7 @@ func begin(ctx context.Context) (*world, error) {
 		cmd.Invocation{
 			Args: []string{
 				"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
-				"--rate-stats", "0", "--stripe-webhook-secret", stripeSecret,
+				"--rate-stats", "0", "--rate-reads", "0", "--stripe-webhook-secret", stripeSecret,
 			}, Stdout: out, Stderr: io.Discard,
 		},
 	)

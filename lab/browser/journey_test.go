@@ -35,7 +35,7 @@ func verifying(t *testing.T) (w *world, links <-chan string) {
 	go cmd.Main(ctx, cmd.Invocation{
 		Args: []string{
 			"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
-			"--rate-stats", "0", "--verify-email", "required",
+			"--rate-stats", "0", "--rate-reads", "0", "--verify-email", "required",
 		},
 		Stdout: out, Stderr: log,
 	})

@@ -541,10 +541,28 @@ var mutants = []mutant{
 		tests: []string{"./internal/token"},
 	},
 	{
+		name: "notices-of-strangers", protects: "strangers' notices fill no log and no archive",
+		file: "ingress/rtb/notice.go",
+		old:  "if result == noticeSignedBid {", new: "if result != noticeLate {",
+		tests: []string{"./ingress/rtb"}, run: "TestNoticesThatProveNothing",
+	},
+	{
+		name: "scans-turns", protects: "an account with many scans delays its own, not those of others",
+		file: "ingress/httpapi/scans.go",
+		old:  "if current.running >= scansOfOne {", new: "if current.running > scansInWait {",
+		tests: []string{"./ingress/httpapi"}, run: "TestOneAccountHasFewScans|TestScansAreShared",
+	},
+	{
+		name: "price-secret", protects: "nobody reads a rival's bid from a link",
+		file: "internal/token/auction.go",
+		old:  "r.keys[0].hide(raw[headerMin+len(id):])", new: "",
+		tests: []string{"./internal/token"}, run: "TestPricesInTokensAreSecret",
+	},
+	{
 		name: "network-keyed", protects: "nobody finds a reader's network by trying all of them",
-		file: "internal/token/pseudonym.go",
-		old:  "key.dated(&key.nets, date, useNetwork, day.Day.String)",
-		new:  "(&pseudonymKey{}).dated(&key.nets, date, useNetwork, day.Day.String)",
+		file:  "internal/token/pseudonym.go",
+		old:   "key.dated(&key.nets, date, useNetwork, day.Day.String)",
+		new:   "(&pseudonymKey{}).dated(&key.nets, date, useNetwork, day.Day.String)",
 		tests: []string{"./internal/token"}, run: "TestNetworksAreKeyedByTheDay",
 	},
 	{

@@ -71,7 +71,7 @@ func run(ctx context.Context, campaigns, loads int, than slow) error {
 	base := "http://" + address
 	adnet := exec.CommandContext(
 		ctx, flag.Arg(0), "standalone", "--http-addr", address, "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
-		"--rate-stats", "0", "--rate-writes", "0", "--campaigns", "0",
+		"--rate-stats", "0", "--rate-reads", "0", "--rate-writes", "0", "--campaigns", "0",
 	)
 	adnet.Stdout, adnet.Stderr = io.Discard, os.Stderr
 	if err := adnet.Start(); err != nil {
