@@ -203,10 +203,12 @@ func (k *auctionKey) hide(content []byte) {
 	k.amounts.Encrypt(block, block)
 }
 
-// reveal returns in block the amounts that hide encrypted, and leaves the content as it is.
-func (k *auctionKey) reveal(block *[amounts]byte, content []byte) {
+// reveal returns the amounts that hide encrypted, and leaves the content as it is. It needs a block
+// of memory.
+func (k *auctionKey) reveal(block *[amounts]byte, content []byte) (price, held uint64) {
 	k.amounts.Decrypt(block[:], content[amountsAt:amountsAt+amounts])
-	subtle.XORBytes(block[:], block[:], content[:idSize])
+	of := binary.BigEndian
+	return of.Uint64(block[:]) ^ of.Uint64(content), of.Uint64(block[amounts/2:]) ^ of.Uint64(content[amounts/2:])
 }
 
 // NewKeyring accepts keys from [ParseKeys]. An empty list, a first key with an end, an invalid id
@@ -319,26 +321,29 @@ func (r *Keyring) Verify(allowed Purposes, token string, now time.Time) (a Aucti
 	if err != nil {
 		return a, err
 	}
-	return r.verify(w, allowed, raw, now)
+	err = r.verify(&a, w, allowed, raw, now)
+	return a, err
 }
 
-// verify verifies the bytes of a token.
-func (r *Keyring) verify(w *work, allowed Purposes, raw []byte, now time.Time) (a Auction, err error) {
+// verify verifies the bytes of a token and fills a.
+func (r *Keyring) verify(a *Auction, w *work, allowed Purposes, raw []byte, now time.Time) error {
 	key, content, err := r.open(w, allowed, raw)
 	if err != nil {
-		return a, err
+		return err
 	}
 	if key.ended(now) {
-		return a, ErrKeyExpired
+		return ErrKeyExpired
 	}
 	if len(content) < amountsAt+amounts {
-		return a, ErrMalformed
+		return ErrMalformed
 	}
-	key.reveal(&w.amounts, content)
-	if !a.read(content, &w.amounts, w.seen, Purpose(raw[1])) {
-		return Auction{}, ErrMalformed
+	price, held := key.reveal(&w.amounts, content)
+	if price > math.MaxInt64 || held > math.MaxInt64 || !a.read(content, w.seen, Purpose(raw[1])) {
+		*a = Auction{}
+		return ErrMalformed
 	}
-	return a, nil
+	a.Price, a.Asker.Held = money.Micros(price), money.Micros(held)
+	return nil
 }
 
 // open checks the MAC and returns the content between header and MAC.
@@ -502,19 +507,14 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// read fills a from the content of a token of purpose and its amounts ([auctionKey.reveal]), and
+// read fills a, but for its amounts, from the content of a token of purpose, which has them, and
 // reports whether it was one.
-func (a *Auction) read(b []byte, plain *[amounts]byte, seen texts, purpose Purpose) bool {
+func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 	copy(a.AuctionID[:], b)
 	copy(a.CampaignID[:], b[idSize:])
 	copy(a.AdvertiserID[:], b[2*idSize:])
 	copy(a.DeveloperID[:], b[3*idSize:])
 	flags := b[flagsAt]
-	price, held := binary.BigEndian.Uint64(plain[:]), binary.BigEndian.Uint64(plain[amounts/2:])
-	if price > math.MaxInt64 || held > math.MaxInt64 {
-		return false
-	}
-	a.Price, a.Asker.Held = money.Micros(price), money.Micros(held)
 	b = b[amountsAt+amounts:]
 	if purpose.clicked() {
 		after, n := binary.Uvarint(b)
