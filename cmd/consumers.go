@@ -194,7 +194,9 @@ func (r *consumersRole) archiving() error {
 		return err
 	}
 	auctions, err := archive.NewAuctions(
-		r.cfg.Archive, archive.AuctionDeps{Records: held, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
+		r.cfg.Archive, archive.AuctionDeps{
+			Records: held, Sink: r.Analytics, Seal: r.cfg.Ring.Outcomes(), Log: r.Log, Metrics: r.metrics,
+		},
 	)
 	if err != nil {
 		return err
@@ -205,7 +207,9 @@ func (r *consumersRole) archiving() error {
 		return err
 	}
 	notices, err := archive.NewNotices(
-		r.cfg.Archive, archive.NoticeDeps{Records: sent, Sink: r.Analytics, Log: r.Log, Metrics: r.metrics},
+		r.cfg.Archive, archive.NoticeDeps{
+			Records: sent, Sink: r.Analytics, Seal: r.cfg.Ring.Notices(), Log: r.Log, Metrics: r.metrics,
+		},
 	)
 	if err != nil {
 		return err

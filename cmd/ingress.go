@@ -242,7 +242,7 @@ func (r *ingressRole) listening() (err error) {
 		BidLife: min(r.inputs.Config.Budget.BidWindow, r.inputs.Config.Track.Life.Impression),
 	}
 	if !r.inputs.InMemory { // in memory, this process is the only node
-		deps.Exchange = redis.NewExchange(r.Redis, "limits", r.node)
+		deps.Exchange = r.exchange("limits")
 	}
 	r.limits, err = limits.New(r.inputs.Config.Limits, deps)
 	if err != nil {

@@ -23,6 +23,7 @@ type AuctionSink interface {
 type AuctionDeps struct {
 	Records Records // of the auctions topic, by its committed offsets
 	Sink    AuctionSink
+	Seal    Seal // of the topic's records: token.Keyring.Outcomes
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 }
@@ -36,7 +37,7 @@ type Auctions struct{ *copier[report.Auction] }
 func NewAuctions(cfg Config, deps AuctionDeps) (*Auctions, error) {
 	s := topic[report.Auction]{
 		name: "auctions", help: "Outcomes of auctions", records: deps.Records, log: deps.Log, metrics: deps.Metrics,
-		decode: auctionRow,
+		seal: deps.Seal, decode: auctionRow,
 	}
 	if deps.Sink != nil {
 		s.insert = deps.Sink.InsertAuctions

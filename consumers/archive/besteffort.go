@@ -26,8 +26,14 @@ type topic[R any] struct {
 	records Records // by its committed offsets
 	log     *slog.Logger
 	metrics prometheus.Registerer
+	seal    Seal
 	decode  func(value []byte) (row R, ok bool)
 	insert  func(ctx context.Context, token string, rows []R) error
+}
+
+// Seal opens records that nodes of this installation sealed; see token.Seal.
+type Seal interface {
+	Open(closed []byte, now time.Time) (record []byte, err error)
 }
 
 // copier archives one topic, best effort. A block that the store rejects for half a minute is
@@ -38,6 +44,7 @@ type copier[R any] struct {
 	topic   topic[R]
 	rows    prometheus.Counter
 	dropped prometheus.Counter
+	forged  prometheus.Counter
 	often   *obs.LimitedLogger
 }
 
@@ -45,8 +52,8 @@ func newCopier[R any](cfg Config, s topic[R]) (*copier[R], error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if s.records == nil || s.insert == nil || s.log == nil || s.metrics == nil {
-		return nil, errors.New("archive: records, sink, log and metrics are required")
+	if s.records == nil || s.insert == nil || s.seal == nil || s.log == nil || s.metrics == nil {
+		return nil, errors.New("archive: records, sink, seal, log and metrics are required")
 	}
 	c := &copier[R]{
 		cfg: cfg, topic: s, often: obs.Limited(s.log, time.Second),
@@ -56,6 +63,10 @@ func newCopier[R any](cfg Config, s topic[R]) (*copier[R], error) {
 		dropped: obs.Register(s.metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_archive_" + s.name + "_dropped_total",
 			Help: s.help + " dropped: not decodable, or refused by the store.",
+		})),
+		forged: obs.Register(s.metrics, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_archive_" + s.name + "_forged_total",
+			Help: s.help + " dropped: no node of this installation sealed them.",
 		})),
 	}
 	return c, nil
@@ -121,7 +132,14 @@ func (c *copier[R]) block(records []event.Record) (token string, rows []R) {
 			open = stream.Range{Partition: p, First: r.Offset, Next: r.Offset}
 		}
 		open.Next++
-		row, ok := c.topic.decode(r.Value)
+		// A foreign writer to Kafka changes nothing that owners read or that auctions learn from.
+		value, err := c.topic.seal.Open(r.Value, time.Now())
+		if err != nil {
+			c.forged.Inc()
+			c.often.Warn(context.Background(), c.topic.name+" dropped: no node sealed them", "error", err)
+			continue
+		}
+		row, ok := c.topic.decode(value)
 		if !ok {
 			c.dropped.Inc()
 			continue

@@ -22,6 +22,7 @@ type NoticeSink interface {
 type NoticeDeps struct {
 	Records Records // of the notices topic, by its committed offsets
 	Sink    NoticeSink
+	Seal    Seal // of the topic's records: token.Keyring.Notices
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 }
@@ -33,7 +34,7 @@ type Notices struct{ *copier[report.Notice] }
 func NewNotices(cfg Config, deps NoticeDeps) (*Notices, error) {
 	s := topic[report.Notice]{
 		name: "notices", help: "OpenRTB notices", records: deps.Records, log: deps.Log, metrics: deps.Metrics,
-		decode: noticeRow,
+		seal: deps.Seal, decode: noticeRow,
 	}
 	if deps.Sink != nil {
 		s.insert = deps.Sink.InsertNotices

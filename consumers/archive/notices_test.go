@@ -59,9 +59,14 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 		record(t, 12, &event.Notice{AuctionId: bid[:], Kind: event.Notice_WIN, Proof: 0}),     // of no version
 		record(t, 13, &event.Notice{AuctionId: bid[:3], Kind: event.Notice_BILL, Proof: 0x1}), // with half an id
 	}}}
+	for i := range log.polls[0] {
+		log.polls[0][i] = sealed(keys.Notices(), log.polls[0][i])
+	}
 	sink := &noticeSink{fail: 1}
 	metrics := prometheus.NewRegistry()
-	n, err := archive.NewNotices(config, archive.NoticeDeps{Records: log, Sink: sink, Log: quiet(), Metrics: metrics})
+	n, err := archive.NewNotices(config, archive.NoticeDeps{
+		Records: log, Sink: sink, Seal: keys.Notices(), Log: quiet(), Metrics: metrics,
+	})
 	require.NoError(t, err)
 	stop := run(t, n.Run)
 	require.Eventually(t, func() bool { return sink.len() == 2 }, patience, time.Millisecond)
@@ -79,7 +84,9 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 
 	// Auctions and notices report beside each other.
 	_, err = archive.NewAuctions(
-		config, archive.AuctionDeps{Records: log, Sink: &auctionSink{}, Log: quiet(), Metrics: metrics},
+		config, archive.AuctionDeps{
+			Records: log, Sink: &auctionSink{}, Seal: keys.Outcomes(), Log: quiet(), Metrics: metrics,
+		},
 	)
 	require.NoError(t, err)
 	_, err = archive.NewNotices(

@@ -11,8 +11,8 @@ import (
 	"adnet/internal/errs"
 )
 
-// Scans share the connections to the analytics store. Accounts take turns: one that sends a minute's
-// worth of scans at once delays its own, not those of others.
+// Scans share the connections to the analytics store. Accounts take turns: one that sends a
+// minute's worth of scans at once delays its own, not those of others.
 const (
 	scansAtOnce   = 6 // of the 8 connections that a node has by default
 	scansOfOne    = 2 // of an account at once

@@ -964,8 +964,8 @@ func TestNotices(t *testing.T) {
 	fire(b.NURL)
 }
 
-// Anybody can call the links of notices: only the first of each kind about a bid of ours is recorded,
-// within a day. All are answered with the pixel and counted.
+// Strangers can call the links of notices: only the first of each kind about a bid of ours is
+// recorded, within a day. All are answered with the pixel and counted.
 func TestNoticesThatProveNothingAreForgotten(t *testing.T) {
 	f := newFixture(t)
 	b := f.bids(simple)[0]

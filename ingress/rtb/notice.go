@@ -38,7 +38,7 @@ const (
 	noticeRepeated  = "repeated"
 )
 
-// noticeLife is the time after the auction for which a notice counts. Bids hold for an hour at most.
+// noticeLife is the time after the auction for which a notice counts. Bids hold an hour at most.
 const noticeLife = 24 * time.Hour
 
 const (
@@ -112,9 +112,9 @@ const (
 	noticeReason
 )
 
-// record produces the first notice of each kind about one of our bids. Anybody can call the links: a
-// notice that proves nothing, a late one and a repeated one are counted and forgotten, so that nobody
-// fills the log and the archive.
+// record produces the first notice of each kind about one of our bids. Strangers can call the
+// links: a notice that proves nothing, a late one and a repeated one are counted and forgotten, so
+// that they fill neither the log nor the archive.
 func (s *Server) record(c *gin.Context, kind event.Notice_Kind) {
 	now := s.deps.Now()
 	var query [len(noticeNames)]string
@@ -160,7 +160,8 @@ func (s *Server) keep(
 		s.metrics.dropped.Inc()
 		return
 	}
-	s.produce(event.TopicNotices, n.AuctionId, value)
+	// The archive takes no others.
+	s.produce(event.TopicNotices, n.AuctionId, s.deps.Keyring.Notices().Close(value, 0))
 }
 
 // clearing returns a price of 1,000 impressions in USD, capped at most. It is 0 if the price is

@@ -114,7 +114,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.metrics.malformed, s.metrics.failed = requests.WithLabelValues("malformed"), requests.WithLabelValues("failed")
 	s.metrics.nobids = counters("nobids_total", "Impressions without a bid, by reason.", "reason")
 	s.metrics.notices = counters(
-		"notices_total", "Notices of exchanges, by kind and result; only those with proof signed are recorded.", "kind", "proof",
+		"notices_total", "Notices of exchanges, by kind and result; only signed ones are recorded.", "kind", "proof",
 	)
 	s.metrics.dropped = obs.Register(
 		deps.Metrics,

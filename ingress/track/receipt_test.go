@@ -113,7 +113,8 @@ func TestReceiptsTellNoBid(t *testing.T) {
 		a := auction(f.Now)
 		a.Price, a.BillingModel = 3_371_234, model
 		for _, in := range receiptIn {
-			page := f.Do("GET", "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "", "Accept-Language", in.Lang).Body.String()
+			link := "/r/" + f.Ring.Sign(token.PurposeReceipt, a)
+			page := f.Do("GET", link, "", "Accept-Language", in.Lang).Body.String()
 			require.NotContains(t, page, "371234")
 			require.NotContains(t, page, "USD")
 			require.Contains(t, page, in.PaidFor[model])

@@ -279,8 +279,8 @@ func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted
 	return err == nil
 }
 
-// networkMark returns 16 bits of the mark of a click's network for the campaign and UTC day, plus 1:
-// learning uses one click per network, campaign and day. The network of a click without a request
+// networkMark returns 16 bits of the mark of a click's network for the campaign and UTC day, plus
+// 1: learning uses one click per network, campaign and day. The network of a click without a request
 // is its publisher.
 func (t *screening) networkMark(e *event.Event, c click) uint32 {
 	network := string(e.DeveloperId)

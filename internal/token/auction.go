@@ -117,8 +117,8 @@ type Auction struct {
 
 // Asker is who holds an ad's part of its campaign's budget until the ad is shown: the publisher,
 // with a browser key also the key and the reader's network. Each mark has 32 bits. That of the
-// network is keyed by the UTC day ([Keyring.Network]): without the key, no network can be matched to
-// it, however few networks there are.
+// network is keyed by the UTC day ([Keyring.Network]): without the key, no network can be matched
+// to it, however few networks there are.
 type Asker struct {
 	Key, Network uint32 // of a browser key's ad only
 	// Publisher is the mark of the publisher's family; 0 for that of DeveloperID.
@@ -164,6 +164,8 @@ type Keyring struct {
 	keys       []auctionKey // the first one signs
 	pseudonyms []*pseudonymKey
 	work       sync.Pool // of *work
+
+	outcomes, notices, exchange *Seal
 }
 
 type auctionKey struct {
@@ -195,8 +197,8 @@ func newAuctionKey(key Key) (auctionKey, error) {
 	return derived, err
 }
 
-// hide encrypts the amounts of a content. A price is the advertiser's bid, and links are public. The
-// auction id, which no two ads share, makes equal amounts differ; the MAC guards them.
+// hide encrypts the amounts of a content. A price is the advertiser's bid, and links are public.
+// The auction id, which no two ads share, makes equal amounts differ; the MAC guards them.
 func (k *auctionKey) hide(content []byte) {
 	block := content[amountsAt : amountsAt+amounts]
 	subtle.XORBytes(block, block, content[:idSize])
@@ -230,13 +232,21 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 		}
 		ring.pseudonyms = append(ring.pseudonyms, hidden)
 	}
+	for use, seal := range map[string]**Seal{
+		outcomesUse: &ring.outcomes, noticesUse: &ring.notices, exchangeUse: &ring.exchange,
+	} {
+		var err error
+		if *seal, err = newSeal(keys, use); err != nil {
+			return nil, err
+		}
+	}
 	ring.work.New = func() any { return &work{macs: make([]keyMACs, len(ring.keys)), seen: texts{}} }
 	return ring, nil
 }
 
 // Sign returns the token of a: base64url of version, purpose, key id, content, MAC. The amounts in
-// the content are encrypted. Texts over their limit are cut, and bytes outside UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one
-// of the constants, otherwise the token does not verify.
+// the content are encrypted. Texts over their limit are cut, and bytes outside UTF-8 dropped.
+// AuctionID must be a UUIDv7 and purpose one of the constants, otherwise the token does not verify.
 func (r *Keyring) Sign(purpose Purpose, a Auction) string {
 	w := r.get()
 	defer r.put(w)

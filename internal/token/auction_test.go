@@ -306,8 +306,8 @@ func asked() Auction {
 	return a
 }
 
-// A reader's receipt is made to be shared, and click ids go to advertisers: they hold nothing of the
-// reader's network, nor of what the ad holds.
+// A reader's receipt is made to be shared, and click ids go to advertisers: they hold nothing of
+// the reader's network, nor of what the ad holds.
 func TestLinksHoldNothingOfTheReadersNetwork(t *testing.T) {
 	r, a := defaultRing(t), asked()
 	plain := a
@@ -326,7 +326,7 @@ func TestLinksHoldNothingOfTheReadersNetwork(t *testing.T) {
 	}
 }
 
-// A price is an advertiser's bid, and anybody has the links: no token shows what it costs, and equal
+// A price is an advertiser's bid, and links are public: no token shows what it costs, and equal
 // prices look different.
 func TestPricesInTokensAreSecret(t *testing.T) {
 	r, a := defaultRing(t), asked()

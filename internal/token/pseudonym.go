@@ -205,8 +205,8 @@ const (
 type NetworkKind string
 
 // Network returns the mark of a reader's network for a campaign on one UTC day. The key is the
-// day's: without it, the 2^24 networks cannot be tried, and marks of two days or campaigns cannot be
-// compared.
+// day's: without it, the 2^24 networks cannot be tried, and marks of two days or campaigns cannot
+// be compared.
 func (r *Keyring) Network(kind NetworkKind, campaign uuid.UUID, date day.Day, network string) Pseudonym {
 	key := r.pseudonymsOf(date)
 	known := key.dated(&key.nets, date, useNetwork, day.Day.String)

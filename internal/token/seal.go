@@ -12,8 +12,8 @@ import (
 )
 
 // Seal signs records that the processes of an installation share in a place where others may write:
-// campaigns in Redis. Its keys are derived from those of a [Keyring] for this use alone. Every call
-// is safe for concurrent use.
+// campaigns in Redis, outcomes of auctions and notices in the log. Its keys are derived from those of
+// a [Keyring] for one use. Every call is safe for concurrent use.
 type Seal struct{ keys []sealKey }
 
 type sealKey struct {
@@ -46,6 +46,42 @@ func (r *Keyring) Seal() (*Seal, error) { return NewSeal(r.plain()) }
 
 // HostSeal returns the seal of the session ids of MCP hosts by the keys of r.
 func (r *Keyring) HostSeal() (*Seal, error) { return newSeal(r.plain(), "mcp/host/v1") }
+
+// The uses of the seals of records in the log and of messages. A seal of one is not one of another.
+const (
+	outcomesUse = "outcomes/v1"
+	noticesUse  = "notices/v1"
+	exchangeUse = "exchange/v1"
+)
+
+// Exchange returns the seal of the messages between nodes.
+func (r *Keyring) Exchange() *Seal { return r.exchange }
+
+// Outcomes returns the seal of the outcomes of auctions in the log.
+func (r *Keyring) Outcomes() *Seal { return r.outcomes }
+
+// Notices returns the seal of the notices in the log.
+func (r *Keyring) Notices() *Seal { return r.notices }
+
+// Close appends to b the seal of the record that begins at from, and the length of the seal, for
+// [Seal.Open].
+func (s *Seal) Close(b []byte, from int) []byte {
+	end := len(b)
+	b = s.Append(b, b[from:])
+	return append(b, byte(len(b)-end))
+}
+
+// Open returns the record of [Seal.Close]. Errors: as [Seal.Check].
+func (s *Seal) Open(closed []byte, now time.Time) (record []byte, err error) {
+	last := len(closed) - 1
+	if last < 0 || int(closed[last]) > last {
+		return nil, ErrMalformed
+	}
+	record = closed[:last-int(closed[last])]
+	// Check only reads both.
+	seal := unsafe.String(unsafe.SliceData(closed), last)[len(record):]
+	return record, s.Check(unsafe.String(unsafe.SliceData(record), len(record)), seal, now)
+}
 
 func (r *Keyring) plain() []Key {
 	keys := make([]Key, len(r.keys))

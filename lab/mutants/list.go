@@ -541,6 +541,18 @@ var mutants = []mutant{
 		tests: []string{"./internal/token"},
 	},
 	{
+		name: "exchange-sealed", protects: "whoever writes to Redis raises no limit",
+		file: "internal/redis/limits.go",
+		old:  "			if err := x.check(node, data, m.Values); err != nil {", new: "			if err := x.check(node, data, m.Values); false {",
+		tests: []string{"./internal/redis"}, run: "TestForgedCounts",
+	},
+	{
+		name: "outcomes-sealed", protects: "whoever writes to Kafka changes no stats, diagnosis or lesson",
+		file: "consumers/archive/besteffort.go",
+		old:  "if err != nil {\n			c.forged.Inc()", new: "if err != nil && false {\n			c.forged.Inc()",
+		tests: []string{"./consumers/archive"}, run: "TestForgedOutcomesAreDropped",
+	},
+	{
 		name: "notices-of-strangers", protects: "strangers' notices fill no log and no archive",
 		file: "ingress/rtb/notice.go",
 		old:  "if result == noticeSignedBid {", new: "if result != noticeLate {",
