@@ -18,7 +18,13 @@ type Seal struct{ keys []sealKey }
 
 type sealKey struct {
 	Key
-	hashers *sync.Pool // of hash.Hash; keying one costs more than the MAC
+	hashers *sync.Pool // of *sealHasher; keying one costs more than the MAC
+}
+
+// sealHasher is a keyed hash with the memory of its sum.
+type sealHasher struct {
+	hash.Hash
+	digest [sha256.Size]byte
 }
 
 // NewSeal derives the seal of records from the keys of auction tokens; the first key seals. Errors:
@@ -36,7 +42,7 @@ func newSeal(keys []Key, use string) (*Seal, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.keys[i] = sealKey{key, &sync.Pool{New: func() any { return hmac.New(sha256.New, secret) }}}
+		s.keys[i] = sealKey{key, &sync.Pool{New: func() any { return &sealHasher{Hash: hmac.New(sha256.New, secret)} }}}
 	}
 	return s, nil
 }
@@ -95,8 +101,9 @@ func (r *Keyring) plain() []Key {
 func (s *Seal) Append(dst, record []byte) []byte {
 	key := &s.keys[0]
 	dst = append(append(dst, key.ID...), '.')
-	var digest [sha256.Size]byte
-	return base64.RawURLEncoding.AppendEncode(dst, key.sum(&digest, record))
+	mac := key.hashers.Get().(*sealHasher)
+	defer key.hashers.Put(mac)
+	return base64.RawURLEncoding.AppendEncode(dst, mac.sum(record))
 }
 
 // Check returns nil if seal is the seal of record. Errors: [ErrMalformed], [ErrUnknownKey],
@@ -118,9 +125,10 @@ func (s *Seal) Check(record, seal string, now time.Time) error {
 		if err != nil {
 			return ErrMalformed
 		}
-		var digest [sha256.Size]byte
+		work := key.hashers.Get().(*sealHasher)
+		defer key.hashers.Put(work)
 		// Hashing only reads; copies of all campaigns would be garbage of the catalog's size.
-		if !hmac.Equal(mac, key.sum(&digest, unsafe.Slice(unsafe.StringData(record), len(record)))) {
+		if !hmac.Equal(mac, work.sum(unsafe.Slice(unsafe.StringData(record), len(record)))) {
 			return ErrSignature
 		}
 		return nil
@@ -128,11 +136,9 @@ func (s *Seal) Check(record, seal string, now time.Time) error {
 	return ErrUnknownKey
 }
 
-// sum returns the truncated MAC of record.
-func (k *sealKey) sum(digest *[sha256.Size]byte, record []byte) []byte {
-	mac := k.hashers.Get().(hash.Hash)
-	defer k.hashers.Put(mac)
-	mac.Reset()
-	mac.Write(record)
-	return mac.Sum(digest[:0])[:macSize]
+// sum returns the truncated MAC of record, valid until the next call.
+func (h *sealHasher) sum(record []byte) []byte {
+	h.Reset()
+	h.Write(record)
+	return h.Sum(h.digest[:0])[:macSize]
 }
