@@ -195,7 +195,8 @@ func (r *consumersRole) archiving() error {
 		return err
 	}
 	auctions, err := archive.NewAuctions(r.cfg.Archive, archive.CopyDeps[report.Auction]{
-		Records: held, Insert: r.Analytics.InsertAuctions, Log: r.Log, Metrics: r.metrics,
+		Records: held, Insert: r.Analytics.InsertAuctions, Seal: r.cfg.Ring.Outcomes(), Log: r.Log,
+		Metrics: r.metrics,
 	})
 	if err != nil {
 		return err
@@ -206,7 +207,8 @@ func (r *consumersRole) archiving() error {
 		return err
 	}
 	notices, err := archive.NewNotices(r.cfg.Archive, archive.CopyDeps[report.Notice]{
-		Records: sent, Insert: r.Analytics.InsertNotices, Log: r.Log, Metrics: r.metrics,
+		Records: sent, Insert: r.Analytics.InsertNotices, Seal: r.cfg.Ring.Notices(), Log: r.Log,
+		Metrics: r.metrics,
 	})
 	if err != nil {
 		return err

@@ -77,6 +77,7 @@ func (c *ingress) Run(p cli.Process) error {
 		parts{
 			Config: c.Role, Money: c.Money, Spool: c.Spool, Ring: ring, Sessions: sessions, Servers: c.Servers,
 			PostgresConns: int(c.Servers.Postgres.MaxConns),
+			Scans:         httpapi.ScansOf(c.Servers.ClickHouse.Connections),
 		}, b,
 	)
 	if err != nil {
@@ -180,6 +181,7 @@ type parts struct {
 	Servers  backends.Servers // empty in memory
 	// PostgresConns is the maximum number of connections to PostgreSQL.
 	PostgresConns int
+	Scans         int  // of recorded data that run at once; 0 is the default
 	InMemory      bool // nothing outlives the process: deposits may be simulated
 	Demo          bool // visitors may be signed in to the demo accounts
 }
@@ -232,7 +234,7 @@ func newIngress(h *host, inputs parts, b *backends.All) (*ingressRole, error) {
 func (r *ingressRole) listening() (err error) {
 	r.auth = httpapi.NewAuth(httpapi.AuthDeps{
 		Users: r.Stores.Accounts, Keys: r.Stores.Accounts, Sessions: r.inputs.Sessions, Logins: r.Stores.Logins,
-		Now: time.Now, Spend: r.spend,
+		Now: time.Now, Spend: r.spend, Scans: r.inputs.Scans,
 		BaseURL: func() string { return r.http.BaseURL() }, // r.http is created below
 	})
 	deps := limits.Deps{
@@ -240,7 +242,7 @@ func (r *ingressRole) listening() (err error) {
 		BidLife: min(r.inputs.Config.Budget.BidWindow, r.inputs.Config.Track.Life.Impression),
 	}
 	if !r.inputs.InMemory { // in memory, this process is the only node
-		deps.Exchange = redis.NewExchange(r.Redis, "limits", r.node)
+		deps.Exchange = r.exchange("limits")
 	}
 	r.limits, err = limits.New(r.inputs.Config.Limits, deps)
 	if err != nil {

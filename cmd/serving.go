@@ -36,7 +36,7 @@ func (r *ingressRole) following() error {
 	})
 	deps := frequency.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog}
 	if !r.inputs.InMemory { // in memory, this process is the only node, and the store ends with it
-		deps.Store, deps.Exchange = redis.NewSessions(r.Redis), redis.NewExchange(r.Redis, "frequency", r.node)
+		deps.Store, deps.Exchange = redis.NewSessions(r.Redis), r.exchange("frequency")
 	}
 	caps, err := frequency.New(r.inputs.Config.Frequency, deps)
 	if err != nil {
@@ -76,6 +76,23 @@ func (r *ingressRole) following() error {
 		return nil
 	})
 	return nil
+}
+
+// exchange returns the sealed exchange of a name.
+func (r *ingressRole) exchange(name string) *redis.Exchange {
+	refused := obs.Register(r.metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adnet_exchange_refused_total",
+		Help: "Messages between nodes rejected because no node of this installation had sealed them, or sent again.",
+	}, []string{"exchange"})).WithLabelValues(name)
+	often := obs.Limited(r.Log, time.Second)
+	return redis.NewExchange(r.Redis, name, r.node).Sealed(r.inputs.Ring.Exchange(), func(node string, reason error) {
+		refused.Inc()
+		often.Error(
+			r.Ctx,
+			"a message between nodes was rejected: Redis has a foreign writer, or a node another ADNET_TOKEN_KEYS",
+			"exchange", name, "node", node, "error", reason,
+		)
+	})
 }
 
 // trust builds the catalog's view of Redis: it accepts campaigns sealed by the projection or a

@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"adnet/internal/consent"
 	"adnet/internal/report"
 	"adnet/internal/stream"
+	"adnet/internal/token"
 	"adnet/schemas/event"
 )
 
@@ -42,6 +44,77 @@ func (s *auctionSink) len() int {
 	return len(s.rows)
 }
 
+// keys are those of the installation.
+var keys = func() *token.Keyring {
+	key, err := token.NewKey("k1")
+	if err != nil {
+		panic(err)
+	}
+	ring, err := token.NewKeyring([]token.Key{key})
+	if err != nil {
+		panic(err)
+	}
+	return ring
+}()
+
+// sealed returns a record as a node writes it.
+func sealed(seal *token.Seal, r event.Record) event.Record {
+	r.Value = seal.Close(slices.Clone(r.Value), 0)
+	return r
+}
+
+// Whoever writes to Kafka changes nothing that owners read: the archive drops what no node sealed,
+// and counts it.
+func TestForgedOutcomesAreDropped(t *testing.T) {
+	id := newID()
+	forged := record(t, 7, &event.Auction{AuctionId: id[:], Reason: "frequency_capped"})
+	notice := record(t, 8, &event.Notice{AuctionId: id[:], Kind: event.Notice_WIN, Proof: event.Proof_SIGNED})
+	changed := sealed(keys.Outcomes(), forged)
+	changed.Value[3] ^= 1
+	log := &scripted{polls: [][]event.Record{{
+		forged, changed, sealed(keys.Notices(), forged), {TopicID: forged.TopicID, Offset: 11},
+		sealed(keys.Outcomes(), record(t, 12, &event.Auction{AuctionId: id[:], Reason: "irrelevant"})),
+	}}}
+	sink, metrics := &auctionSink{}, prometheus.NewRegistry()
+	a, err := archive.NewAuctions(
+		config, archive.CopyDeps[report.Auction]{
+			Records: log, Insert: sink.InsertAuctions, Seal: keys.Outcomes(), Log: quiet(), Metrics: metrics,
+		},
+	)
+	require.NoError(t, err)
+	stop := run(t, a.Run)
+	require.Eventually(t, func() bool { return sink.len() == 1 }, patience, time.Millisecond)
+	stop()
+	require.Equal(t, "irrelevant", sink.rows[0].Reason)
+	require.InDelta(t, 4, metric(t, metrics, "adnet_archive_auctions_forged_total"), 0)
+
+	notices := &noticeSink{}
+	n, err := archive.NewNotices(config, archive.CopyDeps[report.Notice]{
+		Records: &scripted{polls: [][]event.Record{{
+			notice, sealed(keys.Outcomes(), notice), sealed(keys.Notices(), notice),
+		}}},
+		Insert: notices.InsertNotices, Seal: keys.Notices(), Log: quiet(), Metrics: metrics,
+	})
+	require.NoError(t, err)
+	stop = run(t, n.Run)
+	require.Eventually(t, func() bool { return notices.len() == 1 }, patience, time.Millisecond)
+	stop()
+	require.InDelta(t, 2, metric(t, metrics, "adnet_archive_notices_forged_total"), 0)
+}
+
+// metric returns a counter.
+func metric(t *testing.T, of *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := of.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	return 0
+}
+
 func TestAuctionsAreArchivedAndTriedAgain(t *testing.T) {
 	id, developer := newID(), newID()
 	won := &event.Auction{
@@ -51,11 +124,11 @@ func TestAuctionsAreArchivedAndTriedAgain(t *testing.T) {
 		Consent: uint32(consent.Signal | consent.GDPR | consent.NoStorage), Suitability: "debt", SuitabilityBy: "flag",
 		AgeAdult: true,
 	}
-	bad := record(t, 8, &event.Auction{Reason: "an outcome without an id"})
-	log := &scripted{polls: [][]event.Record{{record(t, 7, won), bad}}}
+	bad := sealed(keys.Outcomes(), record(t, 8, &event.Auction{Reason: "an outcome without an id"}))
+	log := &scripted{polls: [][]event.Record{{sealed(keys.Outcomes(), record(t, 7, won)), bad}}}
 	sink := &auctionSink{fail: 1}
 	a, err := archive.NewAuctions(config, archive.CopyDeps[report.Auction]{
-		Records: log, Insert: sink.InsertAuctions, Log: quiet(), Metrics: prometheus.NewRegistry(),
+		Records: log, Insert: sink.InsertAuctions, Seal: keys.Outcomes(), Log: quiet(), Metrics: prometheus.NewRegistry(),
 	})
 	require.NoError(t, err)
 	stop := run(t, a.Run)
@@ -67,7 +140,7 @@ func TestAuctionsAreArchivedAndTriedAgain(t *testing.T) {
 		Format: "image", HostApp: "app", Sandbox: true, Took: 42 * time.Microsecond, Consent: "given,gdpr,no_storage",
 		Suitability: "debt", SuitabilityBy: "flag", AgeAdult: true,
 	}}, sink.rows)
-	token := stream.Range{Partition: partition, First: 7, Next: 9}.String()
-	require.Equal(t, []string{token, token}, sink.tokens)
+	insertion := stream.Range{Partition: partition, First: 7, Next: 9}.String()
+	require.Equal(t, []string{insertion, insertion}, sink.tokens)
 	require.NotEqual(t, uuid.Nil, sink.rows[0].AuctionID)
 }

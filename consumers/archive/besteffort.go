@@ -25,6 +25,7 @@ type CopyDeps[R any] struct {
 	// Insert writes rows to the analytics store. Repeating an insert under the same token changes
 	// nothing.
 	Insert  func(ctx context.Context, token string, rows []R) error
+	Seal    Seal // of the topic's records: of token.Keyring
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 }
@@ -36,6 +37,11 @@ type topic[R any] struct {
 	decode func(value []byte) (row R, ok bool)
 }
 
+// Seal opens records that nodes of this installation sealed; see token.Seal.
+type Seal interface {
+	Open(closed []byte, now time.Time) (record []byte, err error)
+}
+
 // Copier archives one topic, best effort. A block that the store rejects for half a minute is
 // counted and dropped. A crash between insert and commit may cut the repeated records differently,
 // so that some arrive twice. No money depends on them.
@@ -45,6 +51,7 @@ type Copier[R any] struct {
 	topic   topic[R]
 	rows    prometheus.Counter
 	dropped prometheus.Counter
+	forged  prometheus.Counter
 	often   *obs.LimitedLogger
 }
 
@@ -52,8 +59,8 @@ func newCopier[R any](cfg Config, deps CopyDeps[R], s topic[R]) (*Copier[R], err
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if deps.Records == nil || deps.Insert == nil || deps.Log == nil || deps.Metrics == nil {
-		return nil, errors.New("archive: records, insert, log and metrics are required")
+	if deps.Records == nil || deps.Insert == nil || deps.Seal == nil || deps.Log == nil || deps.Metrics == nil {
+		return nil, errors.New("archive: records, insert, seal, log and metrics are required")
 	}
 	return &Copier[R]{
 		cfg: cfg, deps: deps, topic: s, often: obs.Limited(deps.Log, time.Second),
@@ -63,6 +70,10 @@ func newCopier[R any](cfg Config, deps CopyDeps[R], s topic[R]) (*Copier[R], err
 		dropped: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_archive_" + s.name + "_dropped_total",
 			Help: s.help + " dropped: not decodable, or refused by the store.",
+		})),
+		forged: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_archive_" + s.name + "_forged_total",
+			Help: s.help + " dropped: no node of this installation sealed them.",
 		})),
 	}, nil
 }
@@ -127,7 +138,14 @@ func (c *Copier[R]) block(records []event.Record) (token string, rows []R) {
 			open = stream.Range{Partition: p, First: r.Offset, Next: r.Offset}
 		}
 		open.Next++
-		row, ok := c.topic.decode(r.Value)
+		// A foreign writer to Kafka changes nothing that owners read or that auctions learn from.
+		value, err := c.deps.Seal.Open(r.Value, time.Now())
+		if err != nil {
+			c.forged.Inc()
+			c.often.Warn(context.Background(), c.topic.name+" dropped: no node sealed them", "error", err)
+			continue
+		}
+		row, ok := c.topic.decode(value)
 		if !ok {
 			c.dropped.Inc()
 			continue

@@ -59,10 +59,13 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 		record(t, 12, &event.Notice{AuctionId: bid[:], Kind: event.Notice_WIN, Proof: 0}),     // of no version
 		record(t, 13, &event.Notice{AuctionId: bid[:3], Kind: event.Notice_BILL, Proof: 0x1}), // with half an id
 	}}}
+	for i := range log.polls[0] {
+		log.polls[0][i] = sealed(keys.Notices(), log.polls[0][i])
+	}
 	sink := &noticeSink{fail: 1}
 	metrics := prometheus.NewRegistry()
 	n, err := archive.NewNotices(config, archive.CopyDeps[report.Notice]{
-		Records: log, Insert: sink.InsertNotices, Log: quiet(), Metrics: metrics,
+		Records: log, Insert: sink.InsertNotices, Seal: keys.Notices(), Log: quiet(), Metrics: metrics,
 	})
 	require.NoError(t, err)
 	stop := run(t, n.Run)
@@ -81,7 +84,7 @@ func TestNoticesAreArchivedAndTriedAgain(t *testing.T) {
 
 	// Auctions and notices report beside each other.
 	_, err = archive.NewAuctions(config, archive.CopyDeps[report.Auction]{
-		Records: log, Insert: new(auctionSink).InsertAuctions, Log: quiet(), Metrics: metrics,
+		Records: log, Insert: new(auctionSink).InsertAuctions, Seal: keys.Outcomes(), Log: quiet(), Metrics: metrics,
 	})
 	require.NoError(t, err)
 	_, err = archive.NewNotices(config, archive.CopyDeps[report.Notice]{

@@ -47,6 +47,9 @@ type AuthDeps struct {
 	BaseURL func() string
 	// Spend counts a request against its account's limits; nil without limits.
 	Spend func(c *gin.Context, account uuid.UUID, what Work) error
+	// Scans is the number of scans of recorded data that this node runs at once for all accounts; 0
+	// is 6.
+	Scans int
 }
 
 // Auth authenticates callers. Role and state always come from the store: the token holds only the
@@ -59,6 +62,7 @@ type Auth struct {
 	live  *expirable.LRU[sessionID, entry[account.Session]]
 	calls singleflight.Group
 	turns turns
+	scans *scans
 }
 
 type entry[T any] struct {
@@ -76,6 +80,7 @@ func NewAuth(deps AuthDeps) *Auth {
 		users: expirable.NewLRU[uuid.UUID, entry[account.User]](cacheSize, nil, outageFor),
 		keys:  expirable.NewLRU[[32]byte, entry[account.Key]](cacheSize, nil, outageFor),
 		live:  expirable.NewLRU[sessionID, entry[account.Session]](cacheSize, nil, outageFor),
+		scans: newScans(deps.Scans),
 	}
 }
 
@@ -220,22 +225,30 @@ func (a *Auth) ForgetUser(id uuid.UUID) { a.users.Remove(id) }
 type sessionID uuid.UUID
 
 // spend counts the request of c against its account. It counts once, however often the caller is
-// resolved. A change waits for its turn, which lasts until the change is answered.
-func (a *Auth) spend(c *gin.Context, id uuid.UUID) error {
+// resolved. A change and a scan wait for their turn, which lasts until they are answered.
+func (a *Auth) spend(c *gin.Context, id uuid.UUID) (err error) {
 	r := of(c)
 	if a.deps.Spend == nil || r.to == nil || r.spent {
 		return nil
+	}
+	r.spent = true
+	if c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead {
+		if err := a.deps.Spend(c, id, WorkReads); err != nil {
+			return err
+		}
 	}
 	what := r.to.policy.work()
 	if what == WorkNone {
 		return nil
 	}
-	r.spent = true
-	if err := a.deps.Spend(c, id, what); err != nil || what != WorkWrites {
+	if err := a.deps.Spend(c, id, what); err != nil {
 		return err
 	}
-	var err error
-	r.leave, err = a.turns.take(c.Request.Context(), id)
+	if what == WorkStats {
+		r.leave, err = a.scans.take(c.Request.Context(), id)
+	} else {
+		r.leave, err = a.turns.take(c.Request.Context(), id)
+	}
 	return err
 }
 

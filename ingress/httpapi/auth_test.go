@@ -453,7 +453,7 @@ func TestLookupsAreShared(t *testing.T) {
 	}
 }
 
-// Changes and scans count against their account, once each; reads and administrators do not.
+// Changes, scans and all reads count against their account, once each; administrators' do not.
 func TestWorkCounts(t *testing.T) {
 	d := newDoor(t)
 	_, bearer := d.account(t, "a@example.com")
@@ -467,10 +467,12 @@ func TestWorkCounts(t *testing.T) {
 	require.Equal(t, 200, d.try("/user", bearer))
 	require.Equal(t, 200, d.try("/scan", bearer))
 	require.Equal(t, 200, post(bearer))
-	require.Equal(t, []httpapi.Work{httpapi.WorkStats, httpapi.WorkWrites}, d.spent)
+	require.Equal(
+		t, []httpapi.Work{httpapi.WorkReads, httpapi.WorkReads, httpapi.WorkStats, httpapi.WorkWrites}, d.spent,
+	)
 	d.refuses = true
 	require.Equal(t, 429, post(bearer))
-	require.Equal(t, 200, d.try("/user", bearer))
+	require.Equal(t, 429, d.try("/user", bearer))
 	admin, err := d.accounts.CreateAdmin(t.Context(), "boss@example.com", "long enough!")
 	require.NoError(t, err)
 	require.Equal(t, 200, post(d.token(t, admin)))
@@ -547,9 +549,9 @@ func TestKeysAreInsideTheAdmission(t *testing.T) {
 	} {
 		p := change
 		p.Auth, p.Idempotent = who, httpapi.Yes
-		s.Handle(http.MethodPost, path, func(c *gin.Context) error {
+		s.Handle(http.MethodPost, path, httpapi.Plain(func(c *gin.Context) error {
 			return httpapi.JSON(c, http.StatusOK, httpapi.UserOf(c).Email)
-		}, p)
+		}), p)
 	}
 	post := func(path, bearer string) int {
 		r := httptest.NewRequest(http.MethodPost, path, nil)

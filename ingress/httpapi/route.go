@@ -44,6 +44,7 @@ const (
 	WorkNone   Work = iota
 	WorkWrites      // a change: a row to store, and a notification for every node
 	WorkStats       // a scan of recorded data
+	WorkReads       // a GET, of a scan too
 )
 
 // Access is the set of callers that a route accepts.

@@ -31,11 +31,11 @@ func (s *Sink) Produce(topic string, key, value []byte, done func(error)) {
 	switch topic {
 	case event.TopicAuctions:
 		a := new(event.Auction)
-		err = proto.Unmarshal(value, a)
+		err = proto.Unmarshal(unsealed(value), a)
 		s.Auctions = append(s.Auctions, a)
 	case event.TopicNotices:
 		n := new(event.Notice)
-		err = proto.Unmarshal(value, n)
+		err = proto.Unmarshal(unsealed(value), n)
 		s.Notices = append(s.Notices, n)
 	case event.TopicEvents:
 		e := new(event.Event)
@@ -55,6 +55,12 @@ func (s *Sink) Produce(topic string, key, value []byte, done func(error)) {
 		return
 	}
 	done(s.Err)
+}
+
+// unsealed returns the record that token.Seal.Close sealed.
+func unsealed(closed []byte) []byte {
+	last := len(closed) - 1
+	return closed[:last-int(closed[last])]
 }
 
 // Append makes a sink usable as the spool.

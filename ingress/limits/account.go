@@ -11,11 +11,14 @@ import (
 	"adnet/internal/traffic"
 )
 
-// Spend counts a request of a logged-in account against its limits for changes or for stats.
+// Spend counts a request of a logged-in account against its limit for changes, reads or stats.
 // Errors: errs.RateLimited.
 func (l *Limits) Spend(c *gin.Context, account uuid.UUID, work httpapi.Work) error {
 	id := writes
-	if work == httpapi.WorkStats {
+	switch work {
+	case httpapi.WorkReads:
+		id = reads
+	case httpapi.WorkStats:
 		id = stats
 	}
 	k := key(account)

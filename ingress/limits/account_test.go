@@ -91,7 +91,7 @@ func TestGuessesOfAnIPv6Line(t *testing.T) {
 
 func TestWorkOfAnAccount(t *testing.T) {
 	cfg := defaults()
-	cfg.Writes, cfg.Stats = 120, 60
+	cfg.Writes, cfg.Stats, cfg.Reads = 120, 60, 600
 	now := &clock{now: start}
 	l, err := New(cfg, Deps{Now: now.Now})
 	require.NoError(t, err)
@@ -108,8 +108,14 @@ func TestWorkOfAnAccount(t *testing.T) {
 		require.NoError(t, spend(a, httpapi.WorkStats))
 	}
 	require.True(t, errs.Is(spend(a, httpapi.WorkStats), errs.RateLimited))
+	for range 600 {
+		require.NoError(t, spend(a, httpapi.WorkReads))
+	}
+	require.True(t, errs.Is(spend(a, httpapi.WorkReads), errs.RateLimited))
+	require.NoError(t, spend(b, httpapi.WorkReads), "another account")
 	now.pass(time.Minute + 2*time.Second)
 	require.NoError(t, spend(a, httpapi.WorkWrites))
+	require.NoError(t, spend(a, httpapi.WorkReads))
 }
 
 // The bound of mails is that of a network, one e-mail and one purpose. One IPv6 line has no more.

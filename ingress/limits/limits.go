@@ -50,6 +50,7 @@ type Config struct {
 	Writes    int `name:"rate-writes" env:"ADNET_RATE_WRITES" default:"120" help:"Changes and policy checks per minute and account: campaigns, keys, deposits. 0 disables the limit. Administrators have none."`
 	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 disables the limit. Administrators have none."`
 	Mails     int `name:"rate-mails" env:"ADNET_RATE_MAILS" default:"5" help:"Mailed links per hour that one network (IPv4 /24, IPv6 /56) may request for one e-mail and purpose (registration, new password); twice as many for an IPv6 /48, four times for a /40. 0 disables the limit."`
+	Reads     int `name:"rate-reads" env:"ADNET_RATE_READS" default:"600" help:"GET requests per minute and account, stats and explanations included; 0 disables the limit. Administrators have none."`
 	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address in 10 minutes."`
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
 	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, except beacons and redirects."`
@@ -130,6 +131,7 @@ const (
 	mailed48
 	mailed40
 	badLogin48
+	reads
 	classes
 )
 
@@ -195,6 +197,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 		{networkViews, "network_views", math.MaxInt64, 0, 0, 24 * time.Hour},
 		{writes, "writes", int64(cfg.Writes), 0, 0, time.Minute},
 		{stats, "stats", int64(cfg.Stats), 0, 0, time.Minute},
+		{reads, "reads", int64(cfg.Reads), 0, 0, time.Minute},
 		// Further guesses wait longer: minutes at first, then most of a day.
 		{loginNetwork, "login_network", int64(cfg.BadLogins), 0, 0, 10 * time.Minute},
 		{loginNetworkDay, "login_network_day", 4 * int64(cfg.BadLogins), 0, 0, 24 * time.Hour},

@@ -52,6 +52,7 @@ func (s *Seller) record(a *Auction) {
 		out.taken(err)
 		return
 	}
+	out.text = s.deps.Keyring.Outcomes().Close(out.text, len(a.ID)) // the archive takes no others
 	key, value := out.text[:len(a.ID):len(a.ID)], out.text[len(a.ID):]
 	s.deps.Producer.Produce(event.TopicAuctions, key, value, out.taken)
 }

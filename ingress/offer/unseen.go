@@ -52,7 +52,7 @@ func (g *unseen) Check(c *auction.Campaign, of auction.Valuation) auction.Reason
 	}
 	g.held.Campaign, g.held.Amount, g.held.New = id, budget.Expected(c, of), false
 	if g.held.Page {
-		g.held.Network = g.place.Browser.mark(id, g.at)
+		g.held.Network = g.place.Browser.mark(g.seller.deps.Keyring, id, g.at)
 	}
 	if !g.seller.deps.Limiter.Hold(&g.held, room.Daily, g.at) {
 		g.held.Amount = 0

@@ -21,11 +21,13 @@ import (
 	nativerequest "github.com/prebid/openrtb/v20/native1/request"
 	nativeresponse "github.com/prebid/openrtb/v20/native1/response"
 	"github.com/prebid/openrtb/v20/openrtb2"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
@@ -910,6 +912,7 @@ func TestNotices(t *testing.T) {
 	require.Len(t, gif, 43)
 	fire := func(link string) *event.Notice {
 		t.Helper()
+		f.server.repeats = newRepeats() // each is the first of its kind
 		w := f.get(link[strings.Index(link, "?")+1:])
 		require.Equal(t, 200, w.Code)
 		require.Equal(t, gif, w.Body.String())
@@ -953,32 +956,56 @@ func TestNotices(t *testing.T) {
 			require.Equal(t, want, *n.Reason)
 		}
 	}
-	// A token of another purpose, a changed one, none.
-	adToken := impressionToken.FindStringSubmatch(b.AdM)[1]
-	for _, link := range []string{
-		"op=win&imp=1&bid=" + b.ID + "&price=1&t=" + adToken, strings.Replace(b.NURL, "&t=A", "&t=B", 1),
-	} {
-		n := fire("?" + link[strings.Index(link, "?")+1:])
-		require.Equal(t, event.Proof_BAD_SIGNATURE, n.Proof)
-		require.Empty(t, n.CampaignId)
-		require.Equal(t, id[:], n.AuctionId, "kept under the id that was named")
-	}
-	n := fire("?op=win&imp=" + strings.Repeat("ä", 100) + "&price=5000&bid=abc")
-	require.Equal(t, event.Proof_UNSIGNED, n.Proof)
-	require.Equal(t, int64(maxCPM), n.PriceMicros)
-	require.Equal(t, strings.Repeat("ä", 32), n.ImpressionId)
-	require.Equal(
-		t, n.AuctionId, fire("?op=win&imp="+strings.Repeat("ä", 100)+"&bid=abc").AuctionId,
-		"said again it is the same record",
-	)
-	n = fire(strings.ReplaceAll(b.NURL, "&", "&amp;"))
+	n := fire(strings.ReplaceAll(b.NURL, "&", "&amp;"))
 	require.Equal(t, event.Proof_SIGNED, n.Proof, "a link that was not decoded from HTML")
-	fire("?op=loss")
-	fire("?op=win&imp=%ff%00&bid=%ff&t=%ff&price=%ff")
 
 	// A log that takes nothing changes nothing for the caller.
 	f.Log.Err = io.ErrClosedPipe
 	fire(b.NURL)
+}
+
+// Strangers can call the links of notices: only the first of each kind about a bid of ours is
+// recorded, within a day. All are answered with the pixel and counted.
+func TestNoticesThatProveNothingAreForgotten(t *testing.T) {
+	f := newFixture(t)
+	b := f.bids(simple)[0]
+	fire := func(link string) {
+		t.Helper()
+		w := f.get(link[strings.Index(link, "?")+1:])
+		require.Equal(t, 200, w.Code)
+		require.Equal(t, "image/gif", w.Header().Get("Content-Type"))
+	}
+	// A token of another purpose, a changed one, none.
+	adToken := impressionToken.FindStringSubmatch(b.AdM)[1]
+	for _, link := range []string{
+		"?op=win&imp=1&bid=" + b.ID + "&price=1&t=" + adToken, strings.Replace(b.NURL, "&t=A", "&t=B", 1),
+		"?op=win&imp=1&bid=" + b.ID + "&price=1", "?op=win&imp=" + strings.Repeat("ä", 100) + "&price=5000&bid=abc",
+		"?op=loss", "?op=bill&bid=" + uuid.NewString(), "?op=error", "?op=win&imp=%ff%00&bid=%ff&t=%ff&price=%ff",
+	} {
+		fire(link)
+		require.Empty(t, f.Log.Notices, link)
+	}
+	for range 3 {
+		for _, link := range []string{b.NURL, b.BURL, b.LURL} {
+			fire(link)
+			fire(strings.Replace(link, "imp=1", "imp=2", 1))
+		}
+	}
+	require.Len(t, f.Log.Notices, 3, "one of each kind")
+	late := f.bids(simple)[0]
+	issued, _ := day.TimeOfUUID(uuid.MustParse(late.ID))
+	f.Now = issued.Add(noticeLife + time.Second)
+	fire(late.NURL)
+	require.Len(t, f.Log.Notices, 3)
+	for result, want := range map[string]float64{
+		noticeSignedBid: 3, noticeUnsigned: 5, noticeForged: 3, noticeRepeated: 15, noticeLate: 1,
+	} {
+		sum := 0.0
+		for _, kind := range kindNames {
+			sum += testutil.ToFloat64(f.server.metrics.notices.WithLabelValues(kind, result))
+		}
+		require.Equal(t, want, sum, result)
+	}
 }
 
 // The server reads what it hands out: links do not grow with an imp's id.

@@ -29,6 +29,8 @@ type fixture struct {
 	*ingresstest.World
 	cfg Config
 	key string // a seat's
+
+	server *Server
 }
 
 func defaults() Config { return Config{Seat: "adnet", CatTax: 1, VideoSec: 15, VideoKbps: 1000} }
@@ -73,6 +75,7 @@ func (f *fixture) mount(deps Deps) {
 	f.T.Helper()
 	s, err := New(f.cfg, deps)
 	require.NoError(f.T, err)
+	f.server = s
 	s.Mount(f.HTTP)
 	f.key = f.Key(account.KindSeat)
 }

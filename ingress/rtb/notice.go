@@ -1,16 +1,15 @@
 package rtb
 
 import (
-	"crypto/sha256"
 	"encoding/hex"
 	"maps"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 	"google.golang.org/protobuf/proto"
 
 	"adnet/ingress/httpapi"
@@ -28,18 +27,23 @@ const (
 	failed = event.Notice_ERROR
 )
 
-var (
-	kindNames  = map[event.Notice_Kind]string{win: "win", loss: "loss", bill: "bill", failed: "error"}
-	proofNames = map[event.Proof]string{
-		event.Proof_SIGNED: "signed", event.Proof_UNSIGNED: "unsigned", event.Proof_BAD_SIGNATURE: "bad_signature",
-	}
+var kindNames = map[event.Notice_Kind]string{win: "win", loss: "loss", bill: "bill", failed: "error"}
+
+// The results of a notice, in its metric. Only the first is recorded.
+const (
+	noticeSignedBid = "signed"
+	noticeUnsigned  = "unsigned"
+	noticeForged    = "bad_signature"
+	noticeLate      = "expired"
+	noticeRepeated  = "repeated"
 )
+
+// noticeLife is the time after the auction for which a notice counts. Bids hold an hour at most.
+const noticeLife = 24 * time.Hour
 
 const (
 	// maxImpID is the longest imp.id that a notice keeps, in bytes.
 	maxImpID = 64
-	// maxCPM is the maximum price of a notice without a token: the largest possible bid.
-	maxCPM = 1_000 * money.USD
 	// maxReason is the largest loss reason or error code that is recorded.
 	maxReason = 99_999
 	// gifHex is the 43-byte transparent pixel (GIF89a, 1×1).
@@ -47,8 +51,8 @@ const (
 )
 
 // notice serves GET /api/rtb?op=win|loss|bill|error. The answer is always the pixel, because the
-// caller's ad server must not fail over an unreplaced macro. The notice goes to the log, best
-// effort, and is never billed; a repeated notice becomes the same record.
+// caller's ad server must not fail over an unreplaced macro. A notice about one of our bids goes to
+// the log once a kind, best effort, and is never billed.
 func (s *Server) notice(kind event.Notice_Kind) httpapi.Handler {
 	gif, err := hex.DecodeString(gifHex)
 	return httpapi.Plain(func(c *gin.Context) error {
@@ -108,55 +112,56 @@ const (
 	noticeReason
 )
 
+// record produces the first notice of each kind about one of our bids. Strangers can call the
+// links: a notice that proves nothing, a late one and a repeated one are counted and forgotten, so
+// that they fill neither the log nor the archive.
 func (s *Server) record(c *gin.Context, kind event.Notice_Kind) {
 	now := s.deps.Now()
 	var query [len(noticeNames)]string
 	httpapi.QueryValues(c.Request.URL.RawQuery, noticeNames[:], query[:])
-	imp, signature := query[noticeImp], query[noticeSigned]
-	n := &event.Notice{AtUs: now.UnixMicro(), Kind: kind, ImpressionId: cut(imp, maxImpID)}
-	most := maxCPM
-	signed, err := s.deps.Keyring.Verify(token.ForNotice, signature, now)
+	signed, err := s.deps.Keyring.Verify(token.ForNotice, query[noticeSigned], now)
+	result := noticeSignedBid
 	switch {
-	case err == nil:
-		n.Proof, n.Sandbox = event.Proof_SIGNED, signed.Sandbox
-		n.AuctionId, n.CampaignId, n.DeveloperId = signed.AuctionID[:], signed.CampaignID[:], signed.DeveloperID[:]
-		most = signed.Price
-		if kind == loss && !signed.Sandbox {
-			held := signed.Unseen()
-			s.deps.Limiter.Lost(&held, now)
-		}
-	case signature == "":
-		n.Proof = event.Proof_UNSIGNED
-	default:
-		n.Proof = event.Proof_BAD_SIGNATURE
+	case query[noticeSigned] == "":
+		result = noticeUnsigned
+	case err != nil:
+		result = noticeForged
+	case now.Sub(signed.IssuedAt()) > noticeLife:
+		result = noticeLate
+	case !s.repeats.first(signed.AuctionID, kind):
+		result = noticeRepeated
 	}
-	if n.AuctionId == nil {
-		n.AuctionId = named(query[noticeBid], imp)
+	s.metrics.notices.WithLabelValues(kindNames[kind], result).Inc()
+	if result == noticeSignedBid {
+		s.keep(kind, &signed, &query, now)
+	}
+}
+
+// keep produces a notice about a bid.
+func (s *Server) keep(
+	kind event.Notice_Kind, bid *token.Auction, query *[len(noticeNames)]string, now time.Time,
+) {
+	n := &event.Notice{
+		AtUs: now.UnixMicro(), Kind: kind, ImpressionId: cut(query[noticeImp], maxImpID),
+		Proof: event.Proof_SIGNED, Sandbox: bid.Sandbox,
+		AuctionId: bid.AuctionID[:], CampaignId: bid.CampaignID[:], DeveloperId: bid.DeveloperID[:],
+	}
+	if kind == loss && !bid.Sandbox {
+		held := bid.Unseen()
+		s.deps.Limiter.Lost(&held, now)
 	}
 	if kind == win || kind == bill {
-		n.PriceMicros = int64(clearing(query[noticePrice], most))
+		n.PriceMicros = int64(clearing(query[noticePrice], bid.Price))
 	} else {
 		n.Reason = code(query[noticeReason])
 	}
-	s.metrics.notices.WithLabelValues(kindNames[kind], proofNames[n.Proof]).Inc()
 	value, err := proto.Marshal(n)
 	if err != nil {
 		s.metrics.dropped.Inc()
 		return
 	}
-	s.produce(event.TopicNotices, n.AuctionId, value)
-}
-
-// named returns the id under which a notice without a token is recorded: the bid's, or a hash of
-// the notice.
-func named(bid, imp string) []byte {
-	if id, err := uuid.Parse(bid); err == nil && len(bid) == 36 {
-		return id[:]
-	}
-	sum := sha256.Sum256([]byte(bid + "\x00" + imp))
-	id := sum[:16]
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // RFC 9562 version 8: never equals an auction's id
-	return id
+	// The archive takes no others.
+	s.produce(event.TopicNotices, n.AuctionId, s.deps.Keyring.Notices().Close(value, 0))
 }
 
 // clearing returns a price of 1,000 impressions in USD, capped at most. It is 0 if the price is

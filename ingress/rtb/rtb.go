@@ -60,6 +60,7 @@ type Server struct {
 	rates    map[string]money.Micros
 	sessions sync.Pool // of *bidSession
 	produced func(error)
+	repeats  *repeats
 	metrics  metrics
 	headers  headers
 }
@@ -80,7 +81,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	deps.Now = schedule.Clock(deps.Now)
 	s := &Server{
 		cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, sessions: sync.Pool{New: newBidSession},
-		headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}},
+		repeats: newRepeats(), headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}},
 	}
 	for currency, text := range cfg.Rates {
 		usd, err := money.Parse(text)
@@ -113,7 +114,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.metrics.malformed, s.metrics.failed = requests.WithLabelValues("malformed"), requests.WithLabelValues("failed")
 	s.metrics.nobids = counters("nobids_total", "Impressions without a bid, by reason.", "reason")
 	s.metrics.notices = counters(
-		"notices_total", "Notices of exchanges, by kind and result of the token check.", "kind", "proof",
+		"notices_total", "Notices of exchanges, by kind and result; only signed ones are recorded.", "kind", "proof",
 	)
 	s.metrics.dropped = obs.Register(
 		deps.Metrics,

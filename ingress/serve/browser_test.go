@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
 	"adnet/internal/account"
+	"adnet/internal/day"
 	"adnet/internal/money"
 	"adnet/internal/token"
 )
@@ -138,6 +140,8 @@ func TestBrowserAdsAreTheReaders(t *testing.T) {
 		require.Equal(t, want, auction.IntegrationMethod, method)
 		require.True(t, auction.Browser)
 		require.Equal(t, money.Micros(auction.Price), auction.Holds())
+		mark := f.Ring.Network(token.NetworkOfAd, auction.CampaignID, day.Of(f.Now), "192.0.2.0/24")
+		require.Equal(t, binary.BigEndian.Uint32(mark[:]), auction.Asker.Network, "the mark of the network is keyed")
 	}
 	require.False(t, f.auction(f.send(`{"context":"chess"}`, "Authorization", "Bearer "+f.key)).Browser)
 }

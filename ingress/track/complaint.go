@@ -2,7 +2,6 @@ package track
 
 import (
 	"context"
-	"crypto/sha256"
 	"net/http"
 	"net/url"
 	"strings"
@@ -47,12 +46,13 @@ func (t *Tracker) reportAd(c *gin.Context) error {
 	}); err != nil {
 		return err
 	}
-	network := sha256.Sum256(append(auction.CampaignID[:], traffic.Network(c.ClientIP())...))
+	now := t.deps.Now().UTC()
+	network := traffic.Network(c.ClientIP())
 	of := complaint{status: http.StatusOK, Report: adreport.Report{
 		AuctionID: auction.AuctionID, AuctionDay: day.OfUUID(auction.AuctionID), CampaignID: auction.CampaignID,
 		AdvertiserID: auction.AdvertiserID,
-		DeveloperID:  auction.DeveloperID, Headline: auction.Headline, At: t.deps.Now().UTC(),
-		Network: [16]byte(network[:16]),
+		DeveloperID:  auction.DeveloperID, Headline: auction.Headline, At: now,
+		Network: t.deps.Keyring.Network(token.NetworkOfReport, auction.CampaignID, day.Of(now), network),
 		Reason:  form.Get("reason"), Text: strings.TrimSpace(strings.ReplaceAll(form.Get("text"), "\r\n", "\n")),
 		Email: strings.TrimSpace(form.Get("email")),
 	}}

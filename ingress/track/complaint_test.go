@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/adreport"
+	"adnet/internal/day"
 	"adnet/internal/token"
 )
 
@@ -54,6 +55,10 @@ func TestReportThisAd(t *testing.T) {
 	require.Equal(
 		t, []any{auction.AuctionID, campaignID, "scam", "Take care.", "r@example.com", "Chess"},
 		[]any{got.AuctionID, got.CampaignID, got.Reason, got.Text, got.Email, got.Headline},
+	)
+	require.EqualValues(
+		t, f.Ring.Network(token.NetworkOfReport, campaignID, day.Of(f.Now), "192.0.2.0/24"), got.Network,
+		"the reader's network is keyed",
 	)
 
 	for _, path := range []string{"/r/x", "/r/" + f.Ring.Sign(token.PurposeClick, auction), receipt + "x"} {

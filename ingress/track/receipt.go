@@ -28,7 +28,7 @@ dt{color:#555;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhe
 <body><main><h1>{{.T.Title}}</h1>
 <p>{{if .Sandbox}}{{.T.Sandbox}}{{else if .House}}{{.T.House}}{{else}}{{.T.Paid}}{{end}}</p>
 <dl>{{if .Headline}}<dt>{{.T.Ad}}</dt><dd>{{.Headline}}</dd>{{end}}{{if .Host}}<dt>{{.T.LeadsTo}}</dt><dd>{{.Host}}</dd>{{end}}<dt>{{.T.Sponsor}}</dt><dd>{{.Advertiser}}</dd>
-<dt>{{.T.Campaign}}</dt><dd>{{.Campaign}}</dd>{{if .Price}}<dt>{{.T.Price}}</dt><dd>{{.Price}}</dd>{{end}}<dt>{{.T.ShownAt}}</dt><dd>{{.At}} (UTC)</dd></dl>
+<dt>{{.T.Campaign}}</dt><dd>{{.Campaign}}</dd>{{if .PaidFor}}<dt>{{.T.Pays}}</dt><dd>{{.PaidFor}}</dd>{{end}}<dt>{{.T.ShownAt}}</dt><dd>{{.At}} (UTC)</dd></dl>
 <p>{{.T.Checked}}</p>
 {{if not .House}}<h2>{{.T.Why}}</h2><p>{{.T.Chosen}}</p>
 <ul><li>{{if .Words}}{{.T.Words}} {{.Words}}{{else if .Ended}}{{.T.WordsEnded}}{{else}}{{.T.NoWords}}{{end}}</li>{{if .Surface}}<li>{{.T.Place}} {{.Surface}}</li>{{end}}{{if .HostApp}}<li>{{.T.App}} {{.HostApp}}</li>{{end}}{{if .Region}}<li>{{.T.Region}} {{.Region}}</li>{{end}}{{if .Language}}<li>{{.T.Language}} {{.Language}}</li>{{end}}
@@ -121,9 +121,9 @@ func (t *Tracker) receipt(c *gin.Context) error {
 
 // showReceipt renders the page, with the outcome of a report.
 func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complaint) error {
-	in, price := receiptFor(c.Request.Header), ""
+	in, paidFor := receiptFor(c.Request.Header), ""
 	if !auction.Sandbox && !auction.House {
-		price = strings.Replace(auction.Price.String(), ".", in.Decimal, 1) + " USD " + in.PaidFor[auction.BillingModel]
+		paidFor = in.PaidFor[auction.BillingModel] // not the price: it is the sponsor's bid, and receipts are public
 	}
 	words, ended := t.words(c, &auction)
 	var page bytes.Buffer
@@ -133,7 +133,7 @@ func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complain
 		"Advertiser": t.sponsor(c.Request.Context(), &auction, in),
 		"Surface":    auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region,
 		"Language": auction.Language, "NoConsent": auction.NoConsent,
-		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "Price": price,
+		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "PaidFor": paidFor,
 		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Answered": of.Email != "",
 		"Problem": in.Problems[of.problem],
 		"Reasons": in.reasons(of.Reason), "Text": of.Text, "Email": of.Email,

@@ -79,7 +79,7 @@ func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
 	german := f.Do("GET", receipt, "", "Accept-Language", "de").Body.String()
 	for _, text := range []string{
 		"Beleg einer Anzeige", "Rosa (nicht geprüft; Konto " + advertiserID.String() + ")",
-		"0,003 USD für die Einblendung", "Diese Anzeige melden", "Sie ist Betrug",
+		"Der Auftraggeber zahlt</dt><dd>für die Einblendung", "Diese Anzeige melden", "Sie ist Betrug",
 		"der App, die sie zeigt: " + a.HostApp,
 	} {
 		require.Contains(t, german, text)
@@ -104,6 +104,22 @@ func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
 	require.Contains(t, post(url.Values{"reason": {"dull"}}), "Bitte wählen Sie einen Grund.")
 	require.Contains(t, post(url.Values{"reason": {"scam"}, "email": {"x"}}), "Das ist keine E-Mail-Adresse")
 	require.Contains(t, post(url.Values{"reason": {"scam"}}), "Danke.")
+}
+
+// A receipt is public, and the price of an ad is its advertiser's bid.
+func TestReceiptsTellNoBid(t *testing.T) {
+	f := newFixture(t)
+	for _, model := range []string{"cpm", "vcpm", "cpc", "cpa"} {
+		a := auction(f.Now)
+		a.Price, a.BillingModel = 3_371_234, model
+		for _, in := range receiptIn {
+			link := "/r/" + f.Ring.Sign(token.PurposeReceipt, a)
+			page := f.Do("GET", link, "", "Accept-Language", in.Lang).Body.String()
+			require.NotContains(t, page, "371234")
+			require.NotContains(t, page, "USD")
+			require.Contains(t, page, in.PaidFor[model])
+		}
+	}
 }
 
 // A receipt shows an unchecked name next to the headline, and a model may read both together.

@@ -11,22 +11,21 @@ import (
 // receiptTexts are the texts of the receipt page in one language. A test checks that every field is
 // set in every language.
 type receiptTexts struct {
-	Lang                                           string // of the page, as BCP 47
-	Title, Sandbox, House, Paid                    string
-	Ad, LeadsTo, Sponsor, Campaign, Price, ShownAt string
-	Checked                                        string
-	Why, Chosen                                    string
-	Words, NoWords, WordsEnded                     string
-	Place, App, Region, Language                   string
-	Offered, NotRemembered, Change                 string
-	Thanks, Received, Decision                     string
-	Report, Ask, Reason, Choose, Wrong             string
-	Email, EmailNote, Send                         string
-	Unverified, Verified                           string            // after a sponsor's name, before the account's id
-	Decimal                                        string            // decimal separator of an amount
-	PaidFor                                        map[string]string // by billing model
-	Reasons                                        map[string]string // of [adreport.Reasons]
-	Problems                                       map[string]string // by the invalid field of a report
+	Lang                                          string // of the page, as BCP 47
+	Title, Sandbox, House, Paid                   string
+	Ad, LeadsTo, Sponsor, Campaign, Pays, ShownAt string
+	Checked                                       string
+	Why, Chosen                                   string
+	Words, NoWords, WordsEnded                    string
+	Place, App, Region, Language                  string
+	Offered, NotRemembered, Change                string
+	Thanks, Received, Decision                    string
+	Report, Ask, Reason, Choose, Wrong            string
+	Email, EmailNote, Send                        string
+	Unverified, Verified                          string            // after a sponsor's name, before the account's id
+	PaidFor                                       map[string]string // by billing model
+	Reasons                                       map[string]string // of [adreport.Reasons]
+	Problems                                      map[string]string // by the invalid field of a report
 }
 
 var receiptIn = []receiptTexts{{
@@ -34,7 +33,7 @@ var receiptIn = []receiptTexts{{
 	Sandbox: "This was a test ad that cost nothing.",
 	House:   "This was a house ad: the app or site that shows it promotes its own product without payment.",
 	Paid:    "This was an advertisement. The sponsor below paid for it.",
-	Ad:      "Ad", LeadsTo: "Leads to", Sponsor: "Sponsor", Campaign: "Campaign", Price: "Agreed price",
+	Ad:      "Ad", LeadsTo: "Leads to", Sponsor: "Sponsor", Campaign: "Campaign", Pays: "The sponsor pays",
 	ShownAt: "Shown after the auction of",
 	Checked: "The signature of this receipt has just been verified.",
 	Why:     "Why this ad",
@@ -57,7 +56,7 @@ var receiptIn = []receiptTexts{{
 	Wrong: "What is wrong? (at most 1,000 characters)", Email: "E-mail, if you want to receive the decision",
 	EmailNote:  "The e-mail is used only for the decision and then deleted, after 90 days at most.",
 	Send:       "Send report",
-	Unverified: "not verified; account", Verified: "verified by this network; account", Decimal: ".",
+	Unverified: "not verified; account", Verified: "verified by this network; account",
 	PaidFor: map[string]string{
 		"cpm": "for showing it", "cpc": "for a click on it", "cpa": "for a conversion after it",
 		"vcpm": "for a view of it",
@@ -77,7 +76,8 @@ var receiptIn = []receiptTexts{{
 	Sandbox: "Das war eine Testanzeige: Niemand hat dafür bezahlt.",
 	House:   "Das war eine Eigenanzeige: Wer sie zeigt, wirbt für Eigenes, und niemand hat dafür bezahlt.",
 	Paid:    "Das war eine Anzeige. Der unten genannte Auftraggeber hat dafür bezahlt.",
-	Ad:      "Anzeige", LeadsTo: "Führt zu", Sponsor: "Auftraggeber", Campaign: "Kampagne", Price: "Vereinbarter Preis",
+	Ad:      "Anzeige", LeadsTo: "Führt zu", Sponsor: "Auftraggeber", Campaign: "Kampagne",
+	Pays:    "Der Auftraggeber zahlt",
 	ShownAt: "Gezeigt nach der Auktion vom",
 	Checked: "Die Signatur dieses Belegs wurde soeben geprüft.",
 	Why:     "Warum diese Anzeige",
@@ -103,7 +103,7 @@ var receiptIn = []receiptTexts{{
 	Email:      "E-Mail, wenn Sie die Entscheidung erfahren möchten",
 	EmailNote:  "Die E-Mail-Adresse dient allein der Entscheidung und wird mit ihr vergessen, spätestens nach 90 Tagen.",
 	Send:       "Meldung senden",
-	Unverified: "nicht geprüft; Konto", Verified: "von diesem Netz geprüft; Konto", Decimal: ",",
+	Unverified: "nicht geprüft; Konto", Verified: "von diesem Netz geprüft; Konto",
 	PaidFor: map[string]string{
 		"cpm": "für die Einblendung", "cpc": "für einen Klick darauf", "cpa": "für einen Abschluss danach",
 		"vcpm": "für eine gesehene Einblendung",

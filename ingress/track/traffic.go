@@ -2,10 +2,9 @@ package track
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -254,7 +253,7 @@ type click struct {
 // click judges the time of a click, and the number of clicks of its sender.
 func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted bool) {
 	auction, proven := uuid.UUID(e.AuctionId), e.Proof == event.Proof_SIGNED
-	e.NetworkMark = networkMark(e, c)
+	e.NetworkMark = t.networkMark(e, c)
 	if issued, _ := day.TimeOfUUID(auction); proven && c.at.Sub(issued) < t.cfg.ClickDelay {
 		e.InvalidTraffic = traffic.RuleClickTooFast
 		return true
@@ -280,19 +279,17 @@ func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted
 	return err == nil
 }
 
-// networkMark returns 16 bits of a hash of a click's network, campaign and UTC day, plus 1:
-// learning uses one click per network, campaign and day. The network of a click without a request
+// networkMark returns 16 bits of the mark of a click's network for the campaign and UTC day, plus
+// 1: learning uses one click per network, campaign and day. The network of a click without a request
 // is its publisher.
-func networkMark(e *event.Event, c click) uint32 {
+func (t *screening) networkMark(e *event.Event, c click) uint32 {
 	network := string(e.DeveloperId)
 	if c.from.request != nil {
 		network = traffic.Network(c.from.request.ClientIP())
 	}
-	h := fnv.New64a()
-	_, _ = h.Write(e.CampaignId)
-	_, _ = io.WriteString(h, day.Of(c.at).String()+network)
-	sum := h.Sum64()
-	return uint32(uint16(sum^sum>>16^sum>>32^sum>>48)) + 1
+	campaign, _ := uuid.FromBytes(e.CampaignId)
+	mark := t.from.keyring.Network(token.NetworkOfClick, campaign, day.Of(c.at), network)
+	return uint32(binary.BigEndian.Uint16(mark[:])) + 1
 }
 
 // sender judges the headers of a request. Headers of a posted report mean nothing. tool reports

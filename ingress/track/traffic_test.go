@@ -2,6 +2,7 @@ package track
 
 import (
 	"context"
+	"encoding/binary"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -378,6 +379,8 @@ func TestNetworkMarks(t *testing.T) {
 	require.NotEqual(t, first, mark("203.0.114.77:1"))
 	f.Now = f.Now.AddDate(0, 0, 1)
 	require.NotEqual(t, first, mark("203.0.113.77:1"))
+	want := f.Ring.Network(token.NetworkOfClick, campaignID, day.Of(f.Now), "203.0.113.0/24")
+	require.Equal(t, uint32(binary.BigEndian.Uint16(want[:]))+1, mark("203.0.113.77:1"))
 }
 
 // Settlement can name every rule that ingress writes.

@@ -175,8 +175,8 @@ type UserStore interface {
 
 // NetworkStore stores the networks from which accounts were logged in to.
 type NetworkStore interface {
-	// NoteNetwork records a successful login from network at a time and deletes logins older than
-	// forget.
+	// NoteNetwork records a successful login from network, a keyed mark, at a time and deletes
+	// logins older than forget.
 	NoteNetwork(ctx context.Context, user uuid.UUID, network string, at, forget time.Time) error
 	// KnowsNetwork reports whether a login from network has succeeded since a time.
 	KnowsNetwork(ctx context.Context, user uuid.UUID, network string, since time.Time) (bool, error)

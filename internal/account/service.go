@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"encoding/hex"
 	"net/mail"
 	"net/netip"
 	"slices"
@@ -37,7 +38,7 @@ type Deps struct {
 	Links    LinkStore    // as Sessions
 	Box      Box          // as Sessions
 	Mail     family.Providers
-	// Marks hashes a fact about a new account: see token.Keyring.Marks. nil on the command line, which
+	// Marks hashes a fact about an account: see token.Keyring.Marks. nil on the command line, which
 	// has no keys.
 	Marks func(kind, text string) [][16]byte
 	Now   func() time.Time
@@ -179,7 +180,7 @@ func (s *Service) NoteNetwork(ctx context.Context, u User, network string) error
 		return nil
 	}
 	now := s.deps.Now().UTC()
-	return s.deps.Networks.NoteNetwork(ctx, u.ID, network, now, now.Add(-knownFor))
+	return s.deps.Networks.NoteNetwork(ctx, u.ID, s.networkMarks(u.ID, network)[0], now, now.Add(-knownFor))
 }
 
 // KnowsNetwork reports whether the account of an e-mail was logged in to from a network in the last
@@ -192,8 +193,28 @@ func (s *Service) KnowsNetwork(ctx context.Context, email, network string) bool 
 	if err != nil {
 		return false
 	}
-	known, err := s.deps.Networks.KnowsNetwork(ctx, u.ID, network, s.deps.Now().UTC().Add(-knownFor))
-	return err == nil && known
+	for _, mark := range s.networkMarks(u.ID, network) {
+		known, err := s.deps.Networks.KnowsNetwork(ctx, u.ID, mark, s.deps.Now().UTC().Add(-knownFor))
+		if err == nil && known {
+			return true
+		}
+	}
+	return false
+}
+
+// networkMarks returns the marks of a network of an account's logins, that of the signing key
+// first. They match for 90 days, so their keys are those of the ring. A plain hash would tell the network
+// to whoever reads the table: there are only 2^24. Without keys the only mark is the network.
+func (s *Service) networkMarks(user uuid.UUID, network string) []string {
+	if s.deps.Marks == nil {
+		return []string{network}
+	}
+	hashes := s.deps.Marks("login", user.String()+"\n"+network)
+	marks := make([]string, len(hashes))
+	for i := range hashes {
+		marks[i] = hex.EncodeToString(hashes[i][:])
+	}
+	return marks
 }
 
 var errSeat = errs.New(errs.InvalidRequest, "a seat has only keys: it cannot have a password or another role")

@@ -14,6 +14,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/memory"
+	"adnet/internal/token"
 )
 
 const password = "correct horse"
@@ -253,6 +254,42 @@ func TestKnownNetworks(t *testing.T) {
 	require.False(t, known("b@example.com", "192.0.2.0/24"))
 	now = now.Add(91 * 24 * time.Hour)
 	require.False(t, known("a@example.com", "192.0.2.0/24"))
+}
+
+// The store sees keyed marks of networks only, also of logins under an older key.
+func TestKnownNetworksAreKeyed(t *testing.T) {
+	store := &notedNetworks{Logins: memory.New(time.Now).Logins}
+	users := memory.New(time.Now).Accounts
+	with := func(settings ...string) *account.Service {
+		keys, err := token.ParseKeys(strings.Join(settings, ","))
+		require.NoError(t, err)
+		ring, err := token.NewKeyring(keys)
+		require.NoError(t, err)
+		return account.NewService(account.Deps{
+			Users: users, Keys: users, Networks: store, Marks: ring.Marks, Now: time.Now,
+		})
+	}
+	old, fresh := "k1:"+strings.Repeat("A", 43), "k2:"+strings.Repeat("B", 42)+"A"
+	s := with(old)
+	u, err := s.Register(t.Context(), "a@example.com", password)
+	require.NoError(t, err)
+	require.NoError(t, s.NoteNetwork(t.Context(), u, "192.0.2.0/24"))
+	require.Regexp(t, "^[0-9a-f]{32}$", store.noted)
+	require.True(t, s.KnowsNetwork(t.Context(), "a@example.com", "192.0.2.0/24"))
+	require.True(t, with(fresh, old).KnowsNetwork(t.Context(), "a@example.com", "192.0.2.0/24"))
+	require.False(t, with(fresh).KnowsNetwork(t.Context(), "a@example.com", "192.0.2.0/24"))
+	require.False(t, s.KnowsNetwork(t.Context(), "a@example.com", "198.51.100.0/24"))
+}
+
+// notedNetworks records the network that the store is given.
+type notedNetworks struct {
+	*memory.Logins
+	noted string
+}
+
+func (n *notedNetworks) NoteNetwork(ctx context.Context, user uuid.UUID, network string, at, forget time.Time) error {
+	n.noted = network
+	return n.Logins.NoteNetwork(ctx, user, network, at, forget)
 }
 
 // With the password all keys can go.

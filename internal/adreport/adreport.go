@@ -47,7 +47,7 @@ type Report struct {
 	CampaignID   uuid.UUID
 	AdvertiserID uuid.UUID
 	DeveloperID  uuid.UUID
-	Network      [16]byte // keyed by the campaign: a hash of the reader's /24 or /56
+	Network      [16]byte // token.Keyring.Network of the reader's /24 or /56, for the campaign and day of At
 	Headline     string   // shown to the reader
 	Reason       string   // of Reasons
 	Text         string
@@ -59,7 +59,7 @@ type Report struct {
 type Counts struct {
 	Reports    int            `json:"reports"`    // all
 	Counted    int            `json:"counted"`    // reports of valid, billed impressions
-	Networks   int            `json:"networks"`   // distinct networks of the counted reports
+	Networks   int            `json:"networks"`   // distinct networks of the counted reports, by UTC day
 	Publishers int            `json:"publishers"` // distinct families of the counted reports (internal/family)
 	Reasons    map[string]int `json:"reasons"`    // of all
 	Newest     time.Time      `json:"newest"`

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"adnet/internal/token"
 )
 
 const (
@@ -27,12 +30,64 @@ type Exchange struct {
 	stream string
 	node   string
 	cursor string // id of the last message read
+
+	seal    *token.Seal // nil: messages are neither sealed nor rejected
+	refused func(node string, reason error)
+	sent    int64            // time of the last message sent, Unix ms
+	heard   map[string]int64 // the same of each node's last message heard
 }
 
 // NewExchange returns the exchange of the given name. node must be unique among the processes. It
 // does no I/O.
 func NewExchange(client *Client, name, node string) *Exchange {
 	return &Exchange{client: client, stream: client.keys.exchange(name), node: node, cursor: "0"}
+}
+
+// Sealed makes x seal its messages and reject those that no node of this installation sealed, and
+// genuine ones that are sent again: a foreign writer to Redis changes no count. refused is called
+// for each. It returns x.
+func (x *Exchange) Sealed(seal *token.Seal, refused func(node string, reason error)) *Exchange {
+	x.seal, x.refused, x.heard = seal, refused, make(map[string]int64)
+	return x
+}
+
+// errRepeated rejects a message that was heard before, or is too old to be a node's.
+var errRepeated = errors.New("the message is an old one")
+
+// values returns the fields of a message.
+func (x *Exchange) values(mine []byte) []any {
+	if x.seal == nil {
+		return []any{"n", x.node, "d", mine}
+	}
+	x.sent = max(time.Now().UnixMilli(), x.sent+1)
+	at := strconv.FormatInt(x.sent, 10)
+	return []any{"n", x.node, "d", mine, "t", at, "s", x.seal.Append(nil, x.record(x.node, at, string(mine)))}
+}
+
+// record returns what the seal of a message covers.
+func (x *Exchange) record(node, at, data string) []byte {
+	return fmt.Appendf(nil, "%s\n%s\n%d\n%s%s", x.stream, at, len(node), node, data)
+}
+
+// check returns nil for a message of a node that is newer than its last one.
+func (x *Exchange) check(node, data string, values map[string]any) error {
+	if x.seal == nil {
+		return nil
+	}
+	at, _ := values["t"].(string)
+	seal, _ := values["s"].(string)
+	now := time.Now()
+	if err := x.seal.Check(string(x.record(node, at, data)), seal, now); err != nil {
+		return err
+	}
+	sent, err := strconv.ParseInt(at, 10, 64)
+	oldest := now.Add(-2 * exchangeMemory).UnixMilli()
+	if err != nil || sent <= max(x.heard[node], oldest) {
+		return errRepeated
+	}
+	maps.DeleteFunc(x.heard, func(_ string, last int64) bool { return last < oldest })
+	x.heard[node] = sent
+	return nil
 }
 
 // Exchange sends mine, unless it is empty, and passes the other nodes' messages since the last call
@@ -47,7 +102,7 @@ func (x *Exchange) Exchange(ctx context.Context, mine []byte, hear func(node str
 			sent = p.XAdd(
 				ctx,
 				&goredis.XAddArgs{
-					Stream: x.stream, MinID: x.oldest(), Approx: x.cursor != "0", Values: []any{"n", x.node, "d", mine},
+					Stream: x.stream, MinID: x.oldest(), Approx: x.cursor != "0", Values: x.values(mine),
 				},
 			)
 			p.PExpire(ctx, x.stream, 2*exchangeMemory)
@@ -67,9 +122,14 @@ func (x *Exchange) Exchange(ctx context.Context, mine []byte, hear func(node str
 			x.cursor = m.ID
 			node, _ := m.Values["n"].(string)
 			data, _ := m.Values["d"].(string)
-			if node != x.node && node != "" {
-				hear(node, []byte(data))
+			if node == x.node || node == "" {
+				continue
 			}
+			if err := x.check(node, data, m.Values); err != nil {
+				x.refused(node, err)
+				continue
+			}
+			hear(node, []byte(data))
 		}
 	}
 	if sent != nil && len(streams) == 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 )
 
@@ -58,5 +59,43 @@ func TestExchangeIsForgotten(t *testing.T) {
 		require.LessOrEqual(t, ttl, 2*exchangeMemory)
 		require.Equal(t, fmt.Sprint(200_000-exchangeMemory.Milliseconds()), (&Exchange{cursor: "200000-3"}).oldest())
 		require.Empty(t, (&Exchange{cursor: "0"}).oldest())
+	})
+}
+
+// A foreign writer to Redis changes no count of the limits: a message that no node sealed, one of
+// another exchange or node, and a genuine one that is sent again are not heard.
+func TestForgedCountsAreNotHeard(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		seal, refused := newSeal(t), 0
+		join := func(name, node string) *Exchange {
+			return NewExchange(client, name, node).Sealed(seal, func(string, error) { refused++ })
+		}
+		a, b := join("test", "a"), join("test", "b")
+		hear := func() (heard []string) {
+			require.NoError(t, b.Exchange(t.Context(), nil, func(node string, data []byte) {
+				heard = append(heard, node+" "+string(data))
+			}))
+			return heard
+		}
+		send := func(values ...any) {
+			require.NoError(t, client.rdb.XAdd(t.Context(), &goredis.XAddArgs{Stream: a.stream, Values: values}).Err())
+		}
+		genuine := a.values([]byte("one"))
+		send(genuine...)
+		require.Equal(t, []string{"a one"}, hear())
+		send(genuine...)
+		other := join("other", "a")
+		send(other.values([]byte("two"))...)
+		foreign := NewExchange(client, "test", "a").Sealed(newSeal(t), nil)
+		send(foreign.values([]byte("two"))...)
+		send("n", "a", "d", "two")
+		send("n", "c", "d", "-1000", "t", "9", "s", "k.AAAA")
+		as := a.values([]byte("two"))
+		as[1] = "c"
+		send(as...)
+		require.Empty(t, hear())
+		require.Equal(t, 6, refused)
+		send(a.values([]byte("three"))...)
+		require.Equal(t, []string{"a three"}, hear())
 	})
 }

@@ -40,7 +40,7 @@ type Row struct {
 	ConversionValue   money.Micros
 	Currency          string
 	ExternalID        string
-	NetworkMark       int64 // of a click: a hash of network, campaign and day; 0 when unknown
+	NetworkMark       int64 // of a click: token.Keyring.Network and 1; 0 when unknown
 }
 
 // Type is the view of a stats query.

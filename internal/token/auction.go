@@ -1,7 +1,10 @@
 package token
 
 import (
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
+	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -36,23 +39,27 @@ const (
 )
 
 const (
-	version   = 1
+	version   = 2
 	macSize   = 16 // of 32: forging takes 2^127 tries against a live server
 	wordBit   = 0x80
-	flagBits  = flagSandbox | flagCredit | flagNoConsent | flagBrowser | flagHouse | flagHeld
+	flagBits  = flagSandbox | flagCredit | flagNoConsent | flagBrowser | flagHouse | flagFamily
 	idSize    = 16
-	headerMin = 3 // version, purpose, length of the key id
-	marksSize = 8 // of the key and the network of a browser
+	flagsAt   = 4 * idSize // in a content: after the ids
+	amountsAt = flagsAt + 1
+	amounts   = 16 // the price, and what the ad holds: one block of the cipher
+	headerMin = 3  // version, purpose, length of the key id
+	marksSize = 8  // of the key and the network of a browser
 
 	flagSandbox   = 1 << 0
 	flagCredit    = 1 << 1
 	flagNoConsent = 1 << 2
 	flagBrowser   = 1 << 3
 	flagHouse     = 1 << 4
-	flagHeld      = 1 << 5 // Asker is set, without a browser key
+	flagFamily    = 1 << 5 // Asker.Publisher is set
 
-	maxRaw = headerMin + MaxKeyID + 4*idSize + 4*binary.MaxVarintLen64 + 1 + marksSize + 7 +
-		5*MaxWord + MaxSurface + MaxHostApp + 1 + MaxHeadline + binary.MaxVarintLen16 + MaxLanding + macSize
+	maxRaw = headerMin + MaxKeyID + amountsAt + amounts + binary.MaxVarintLen64 + 7 +
+		5*MaxWord + MaxSurface + MaxHostApp + marksSize + binary.MaxVarintLen32 +
+		1 + MaxHeadline + binary.MaxVarintLen16 + MaxLanding + macSize
 )
 
 // MaxLen is the maximum length of an auction token in characters; longer ones are rejected unread.
@@ -91,7 +98,9 @@ type Auction struct {
 
 	// Browser is set on an ad sold to a browser key.
 	Browser bool
-	Asker   Asker
+	// Asker is only in tokens of [PurposeBid], [PurposeReport], [PurposeImpression] and
+	// [PurposeViewable].
+	Asker Asker
 
 	// Landing is the ad's landing page as approved at the time of the impression. It is only in
 	// tokens of [PurposeClick], and without its path in those of [PurposeReceipt].
@@ -107,8 +116,9 @@ type Auction struct {
 }
 
 // Asker is who holds an ad's part of its campaign's budget until the ad is shown: the publisher,
-// with a browser key also the key and the reader's network. The marks identify no one: each is 32
-// bits of a hash, that of the network over network, campaign and UTC day.
+// with a browser key also the key and the reader's network. Each mark has 32 bits. That of the
+// network is keyed by the UTC day ([Keyring.Network]): without the key, no network can be matched
+// to it, however few networks there are.
 type Asker struct {
 	Key, Network uint32 // of a browser key's ad only
 	// Publisher is the mark of the publisher's family; 0 for that of DeveloperID.
@@ -154,11 +164,53 @@ type Keyring struct {
 	keys       []auctionKey // the first one signs
 	pseudonyms []*pseudonymKey
 	work       sync.Pool // of *work
+
+	outcomes, notices, exchange *Seal
 }
 
 type auctionKey struct {
 	Key
 	secrets [purposes][]byte // by purpose; nil for an undefined one
+	amounts cipher.Block     // encrypts the amounts
+}
+
+// amountsUse is the use of the keys of amounts.
+const amountsUse = "amounts/v1"
+
+func newAuctionKey(key Key) (auctionKey, error) {
+	derived := auctionKey{Key: key}
+	for purpose, use := range purposeUses {
+		if use == "" {
+			continue
+		}
+		secret, err := key.derive(use)
+		if err != nil {
+			return derived, err
+		}
+		derived.secrets[purpose] = secret
+	}
+	secret, err := key.derive(amountsUse)
+	if err != nil {
+		return derived, err
+	}
+	derived.amounts, err = aes.NewCipher(secret)
+	return derived, err
+}
+
+// hide encrypts the amounts of a content. A price is the advertiser's bid, and links are public.
+// The auction id, which no two ads share, makes equal amounts differ; the MAC guards them.
+func (k *auctionKey) hide(content []byte) {
+	block := content[amountsAt : amountsAt+amounts]
+	subtle.XORBytes(block, block, content[:idSize])
+	k.amounts.Encrypt(block, block)
+}
+
+// reveal returns the amounts that hide encrypted, and leaves the content as it is. It needs a block
+// of memory.
+func (k *auctionKey) reveal(block *[amounts]byte, content []byte) (price, held uint64) {
+	k.amounts.Decrypt(block[:], content[amountsAt:amountsAt+amounts])
+	of := binary.BigEndian
+	return of.Uint64(block[:]) ^ of.Uint64(content), of.Uint64(block[amounts/2:]) ^ of.Uint64(content[amounts/2:])
 }
 
 // NewKeyring accepts keys from [ParseKeys]. An empty list, a first key with an end, an invalid id
@@ -169,16 +221,9 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 	}
 	ring := &Keyring{keys: make([]auctionKey, 0, len(keys))}
 	for _, key := range keys {
-		derived := auctionKey{Key: key}
-		for purpose, use := range purposeUses {
-			if use == "" {
-				continue
-			}
-			secret, err := key.derive(use)
-			if err != nil {
-				return nil, err
-			}
-			derived.secrets[purpose] = secret
+		derived, err := newAuctionKey(key)
+		if err != nil {
+			return nil, err
 		}
 		ring.keys = append(ring.keys, derived)
 		hidden, err := newPseudonymKey(key)
@@ -187,13 +232,21 @@ func NewKeyring(keys []Key) (*Keyring, error) {
 		}
 		ring.pseudonyms = append(ring.pseudonyms, hidden)
 	}
+	for use, seal := range map[string]**Seal{
+		outcomesUse: &ring.outcomes, noticesUse: &ring.notices, exchangeUse: &ring.exchange,
+	} {
+		var err error
+		if *seal, err = newSeal(keys, use); err != nil {
+			return nil, err
+		}
+	}
 	ring.work.New = func() any { return &work{macs: make([]keyMACs, len(ring.keys)), seen: texts{}} }
 	return ring, nil
 }
 
-// Sign returns the token of a: base64url of version, purpose, key id, content, MAC. Texts over
-// their limit are cut, and bytes outside UTF-8 dropped. AuctionID must be a UUIDv7 and purpose one
-// of the constants, otherwise the token does not verify.
+// Sign returns the token of a: base64url of version, purpose, key id, content, MAC. The amounts in
+// the content are encrypted. Texts over their limit are cut, and bytes outside UTF-8 dropped.
+// AuctionID must be a UUIDv7 and purpose one of the constants, otherwise the token does not verify.
 func (r *Keyring) Sign(purpose Purpose, a Auction) string {
 	w := r.get()
 	defer r.put(w)
@@ -211,15 +264,35 @@ func (r *Keyring) appendSigned(dst []byte, w *work, purpose Purpose, a Auction) 
 	return r.seal(dst, w, purpose, appendAuction(w.content[:0], &a, purpose))
 }
 
-// AppendContent appends the common content of all tokens of a's ad, for [Keyring.AppendToken].
-func AppendContent(dst []byte, a *Auction) []byte { return appendAuction(dst, a, 0) }
+// AppendContent appends the content of all tokens of a's ad, for [Keyring.AppendToken].
+func AppendContent(dst []byte, a *Auction) []byte {
+	at := len(dst)
+	dst = appendPlaced(append(dst, 0), a, 0)
+	end := len(dst)
+	dst = appendAsker(dst, a)
+	dst[at] = byte(len(dst) - end)
+	return dst
+}
+
+// appendContent appends the part of a content from [AppendContent] that tokens of purpose hold.
+func appendContent(dst []byte, purpose Purpose, content []byte) []byte {
+	asker, content := int(content[0]), content[1:]
+	if purpose.asked() {
+		return append(dst, content...)
+	}
+	at := len(dst)
+	dst = append(dst, content[:len(content)-asker]...)
+	dst[at+flagsAt] &^= flagFamily
+	clear(dst[at+amountsAt+amounts/2 : at+amountsAt+amounts])
+	return dst
+}
 
 // AppendToken appends the token of a content ([AppendContent]) for one purpose. It is
 // [Keyring.AppendSign] for several tokens of one ad; tokens with a click need AppendSign.
 func (r *Keyring) AppendToken(dst []byte, purpose Purpose, content []byte) []byte {
 	w := r.get()
 	defer r.put(w)
-	return r.seal(dst, w, purpose, content)
+	return r.seal(dst, w, purpose, appendContent(w.content[:0], purpose, content))
 }
 
 // Display is the ad as the reader saw it, which the campaign may change later.
@@ -230,7 +303,7 @@ type Display struct{ Headline, Landing string }
 func (r *Keyring) AppendShown(dst []byte, purpose Purpose, content []byte, of Display) []byte {
 	w := r.get()
 	defer r.put(w)
-	return r.seal(dst, w, purpose, appendShown(append(w.content[:0], content...), purpose, of))
+	return r.seal(dst, w, purpose, appendShown(appendContent(w.content[:0], purpose, content), purpose, of))
 }
 
 // seal adds header and MAC to a content.
@@ -243,6 +316,7 @@ func (r *Keyring) seal(dst []byte, w *work, purpose Purpose, content []byte) []b
 	raw := append(w.raw[:0], version, byte(purpose), byte(len(id)))
 	raw = append(raw, id...)
 	raw = append(raw, content...)
+	r.keys[0].hide(raw[headerMin+len(id):])
 	raw = append(raw, w.sum(mac, raw)...)
 	return base64.RawURLEncoding.AppendEncode(dst, raw)
 }
@@ -257,22 +331,29 @@ func (r *Keyring) Verify(allowed Purposes, token string, now time.Time) (a Aucti
 	if err != nil {
 		return a, err
 	}
-	return r.verify(w, allowed, raw, now)
+	err = r.verify(&a, w, allowed, raw, now)
+	return a, err
 }
 
-// verify verifies the bytes of a token.
-func (r *Keyring) verify(w *work, allowed Purposes, raw []byte, now time.Time) (a Auction, err error) {
+// verify verifies the bytes of a token and fills a.
+func (r *Keyring) verify(a *Auction, w *work, allowed Purposes, raw []byte, now time.Time) error {
 	key, content, err := r.open(w, allowed, raw)
 	if err != nil {
-		return a, err
+		return err
 	}
 	if key.ended(now) {
-		return a, ErrKeyExpired
+		return ErrKeyExpired
 	}
-	if !a.read(content, w.seen, Purpose(raw[1])) {
-		return Auction{}, ErrMalformed
+	if len(content) < amountsAt+amounts {
+		return ErrMalformed
 	}
-	return a, nil
+	price, held := key.reveal(&w.amounts, content)
+	if price > math.MaxInt64 || held > math.MaxInt64 || !a.read(content, w.seen, Purpose(raw[1])) {
+		*a = Auction{}
+		return ErrMalformed
+	}
+	a.Price, a.Asker.Held = money.Micros(price), money.Micros(held)
+	return nil
 }
 
 // open checks the MAC and returns the content between header and MAC.
@@ -311,42 +392,29 @@ func (r *Keyring) find(id []byte) int {
 }
 
 func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
+	b = appendPlaced(b, a, purpose)
+	if purpose.asked() {
+		b = appendAsker(b, a)
+	}
+	return appendShown(b, purpose, Display{Headline: a.Headline, Landing: a.Landing})
+}
+
+// appendPlaced appends all of a but its asker and what the reader saw. Purpose 0 is that of
+// [AppendContent], whose content has everything.
+func appendPlaced(b []byte, a *Auction, purpose Purpose) []byte {
 	b = append(b, a.AuctionID[:]...)
 	b = append(b, a.CampaignID[:]...)
 	b = append(b, a.AdvertiserID[:]...)
 	b = append(b, a.DeveloperID[:]...)
-	b = binary.AppendUvarint(b, uint64(max(a.Price, 0)))
+	b = append(b, a.flags(purpose))
+	held := max(a.Asker.Held, 0)
+	if !purpose.asked() {
+		held = 0
+	}
+	b = binary.BigEndian.AppendUint64(b, uint64(max(a.Price, 0)))
+	b = binary.BigEndian.AppendUint64(b, uint64(held))
 	if purpose.clicked() {
 		b = binary.AppendUvarint(b, uint64(max(a.ClickAfter, 0)/time.Millisecond))
-	}
-	var flags byte
-	if a.Sandbox {
-		flags |= flagSandbox
-	}
-	if a.House {
-		flags |= flagHouse
-	}
-	if a.CreditFunded {
-		flags |= flagCredit
-	}
-	if a.NoConsent {
-		flags |= flagNoConsent
-	}
-	if a.Browser {
-		flags |= flagBrowser
-	}
-	held := a.Asker.Publisher != 0 || a.Asker.Held > 0
-	if held {
-		flags |= flagHeld
-	}
-	b = append(b, flags)
-	if a.Browser {
-		b = binary.BigEndian.AppendUint32(b, a.Asker.Key)
-		b = binary.BigEndian.AppendUint32(b, a.Asker.Network)
-	}
-	if held {
-		b = binary.AppendUvarint(b, uint64(a.Asker.Publisher))
-		b = binary.AppendUvarint(b, uint64(max(a.Asker.Held, 0)))
 	}
 	b = appendWord(b, a.BillingModel)
 	b = appendWord(b, a.Format)
@@ -354,8 +422,34 @@ func appendAuction(b []byte, a *Auction, purpose Purpose) []byte {
 	b = appendText(b, a.Surface, MaxSurface)
 	b = appendText(b, a.Region, MaxWord)
 	b = appendText(b, a.Language, MaxWord)
-	b = appendText(b, a.HostApp, MaxHostApp)
-	return appendShown(b, purpose, Display{Headline: a.Headline, Landing: a.Landing})
+	return appendText(b, a.HostApp, MaxHostApp)
+}
+
+func (a *Auction) flags(purpose Purpose) (flags byte) {
+	for _, of := range [...]struct {
+		set  bool
+		flag byte
+	}{
+		{a.Sandbox, flagSandbox}, {a.CreditFunded, flagCredit}, {a.NoConsent, flagNoConsent}, {a.Browser, flagBrowser},
+		{a.House, flagHouse}, {purpose.asked() && a.Asker.Publisher != 0, flagFamily},
+	} {
+		if of.set {
+			flags |= of.flag
+		}
+	}
+	return flags
+}
+
+// appendAsker appends the marks of an ad's asker.
+func appendAsker(b []byte, a *Auction) []byte {
+	if a.Browser {
+		b = binary.BigEndian.AppendUint32(b, a.Asker.Key)
+		b = binary.BigEndian.AppendUint32(b, a.Asker.Network)
+	}
+	if a.Asker.Publisher != 0 {
+		b = binary.AppendUvarint(b, uint64(a.Asker.Publisher))
+	}
+	return b
 }
 
 // appendShown appends the parts of the ad's text that tokens of purpose hold.
@@ -423,22 +517,15 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// read fills a from the content of a token of purpose and reports whether it was one.
+// read fills a, but for its amounts, from the content of a token of purpose, which has them, and
+// reports whether it was one.
 func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
-	if len(b) < 4*idSize {
-		return false
-	}
 	copy(a.AuctionID[:], b)
 	copy(a.CampaignID[:], b[idSize:])
 	copy(a.AdvertiserID[:], b[2*idSize:])
 	copy(a.DeveloperID[:], b[3*idSize:])
-	b = b[4*idSize:]
-	price, n := binary.Uvarint(b)
-	if n <= 0 || price > math.MaxInt64 {
-		return false
-	}
-	a.Price = money.Micros(price)
-	b = b[n:]
+	flags := b[flagsAt]
+	b = b[amountsAt+amounts:]
 	if purpose.clicked() {
 		after, n := binary.Uvarint(b)
 		if n <= 0 || after > math.MaxInt64/uint64(time.Millisecond) {
@@ -446,25 +533,17 @@ func (a *Auction) read(b []byte, seen texts, purpose Purpose) bool {
 		}
 		a.ClickAfter, b = time.Duration(after)*time.Millisecond, b[n:]
 	}
-	r := reader{rest: seen.text(b)}
-	flags := r.byte()
 	a.Sandbox, a.CreditFunded, a.NoConsent = flags&flagSandbox != 0, flags&flagCredit != 0, flags&flagNoConsent != 0
-	a.House = flags&flagHouse != 0
-	if a.Browser = flags&flagBrowser != 0; a.Browser {
-		a.Asker.Key, a.Asker.Network = r.mark(), r.mark()
-	}
-	if flags&flagHeld != 0 {
-		publisher := r.uvarint()
-		if publisher > math.MaxUint32 {
-			return false
-		}
-		a.Asker.Publisher, a.Asker.Held = uint32(publisher), money.Micros(r.uvarint())
-	}
+	a.House, a.Browser = flags&flagHouse != 0, flags&flagBrowser != 0
+	r := reader{rest: seen.text(b)}
 	a.BillingModel, a.Format, a.IntegrationMethod = r.word(), r.word(), r.word()
 	a.Surface = r.text(MaxSurface)
 	a.Region = r.text(MaxWord)
 	a.Language = r.text(MaxWord)
 	a.HostApp = r.text(MaxHostApp)
+	if purpose.asked() {
+		r.asker(a, flags)
+	}
 	if purpose == PurposeReceipt && r.rest != "" {
 		a.Headline = r.text(MaxHeadline)
 	}
@@ -489,6 +568,18 @@ func (r *reader) byte() byte {
 	first := r.rest[0]
 	r.rest = r.rest[1:]
 	return first
+}
+
+// asker reads the output of [appendAsker].
+func (r *reader) asker(a *Auction, flags byte) {
+	if a.Browser {
+		a.Asker.Key, a.Asker.Network = r.mark(), r.mark()
+	}
+	if flags&flagFamily != 0 {
+		publisher := r.uvarint()
+		a.Asker.Publisher = uint32(publisher)
+		r.bad = r.bad || publisher > math.MaxUint32
+	}
 }
 
 // mark reads a number of four bytes.

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,7 +63,7 @@ func TestRoundTrip(t *testing.T) {
 	require.Equal(t, sample(), got)
 	page := sample()
 	page.Browser, page.Asker = true, Asker{Key: 1<<32 - 1, Network: 7, Held: 1 << 40}
-	got, err = r.Verify(PurposeClick.Only(), r.Sign(PurposeClick, page), at)
+	got, err = r.Verify(PurposeImpression.Only(), r.Sign(PurposeImpression, page), at)
 	require.NoError(t, err)
 	require.Equal(t, page, got)
 	require.Equal(t, at, got.IssuedAt())
@@ -288,12 +289,92 @@ func TestClickIDsTellTheTimeOfTheClick(t *testing.T) {
 
 // The tokens of one ad share their content, and are those that Sign makes.
 func TestTokensOfOneContent(t *testing.T) {
-	r, a := defaultRing(t), sample()
-	content := AppendContent(nil, &a)
-	for p := PurposeBid; p < PurposeConversion; p++ {
-		require.Equal(t, r.Sign(p, a), string(r.AppendToken(nil, p, content)))
+	r := defaultRing(t)
+	for _, a := range []Auction{sample(), asked()} {
+		content := AppendContent(nil, &a)
+		for p := PurposeBid; p < PurposeConversion; p++ {
+			require.Equal(t, r.Sign(p, a), string(r.AppendToken(nil, p, content)))
+		}
+		require.Empty(t, r.AppendToken(nil, purposes, content))
 	}
-	require.Empty(t, r.AppendToken(nil, purposes, content))
+}
+
+// asked is an auction of a browser key with all marks.
+func asked() Auction {
+	a := sample()
+	a.Browser, a.Asker = true, Asker{Key: 0x0badcafe, Network: 0x0badbeef, Publisher: 0xdeadbeef, Held: 0x7eadbeef}
+	return a
+}
+
+// A reader's receipt is made to be shared, and click ids go to advertisers: they hold nothing of
+// the reader's network, nor of what the ad holds.
+func TestLinksHoldNothingOfTheReadersNetwork(t *testing.T) {
+	r, a := defaultRing(t), asked()
+	plain := a
+	plain.Asker = Asker{}
+	for p := PurposeBid; p < purposes; p++ {
+		text := r.Sign(p, a)
+		got, err := r.Verify(p.Only(), text, at)
+		require.NoError(t, err)
+		switch p {
+		case PurposeBid, PurposeReport, PurposeImpression, PurposeViewable:
+			require.Equal(t, a.Asker, got.Asker, p)
+		default:
+			require.Zero(t, got.Asker, p)
+			require.Equal(t, r.Sign(p, plain), text, p)
+		}
+	}
+}
+
+// A price is an advertiser's bid, and links are public: no token shows what it costs, and equal
+// prices look different.
+func TestPricesInTokensAreSecret(t *testing.T) {
+	r, a := defaultRing(t), asked()
+	a.Price = 0x0102030405
+	content := func(a Auction, p Purpose) []byte {
+		raw, err := base64.RawURLEncoding.DecodeString(r.Sign(p, a))
+		require.NoError(t, err)
+		return raw[headerMin+len("k1"):]
+	}
+	for p := PurposeBid; p < purposes; p++ {
+		b := content(a, p)
+		require.NotContains(t, string(b), "\x01\x02\x03\x04\x05", p)
+		require.NotContains(t, string(b), string(binary.AppendUvarint(nil, uint64(a.Price))), p)
+		require.NotContains(t, string(b), "\x7e\xad\xbe\xef", p)
+		other := a
+		other.AuctionID = idAt(at, 0x22)
+		require.NotEqual(t, b[amountsAt:amountsAt+amounts], content(other, p)[amountsAt:amountsAt+amounts], p)
+		other = a
+		other.Price++
+		one, two := b[amountsAt:amountsAt+amounts], content(other, p)[amountsAt:amountsAt+amounts]
+		same := 0
+		for i := range one {
+			if one[i] == two[i] {
+				same++
+			}
+		}
+		require.Less(t, same, 4, "purpose %d: a dearer ad changes the whole block", p)
+	}
+	raw := r.AppendRaw(nil, r.Sign(PurposeReport, a))
+	kept := slices.Clone(raw)
+	got, err := r.VerifyRaw(PurposeReport.Only(), raw, at)
+	require.NoError(t, err)
+	require.Equal(t, a, got)
+	require.Equal(t, kept, raw, "the record of the log stays as it is")
+}
+
+// Every fact of the asker is in the tokens that have it, one by one.
+func TestPartsOfAnAsker(t *testing.T) {
+	r := defaultRing(t)
+	for _, asker := range []Asker{{}, {Held: 1}, {Publisher: 1}, {Publisher: 1<<32 - 1, Held: 1 << 62}} {
+		for _, browser := range []bool{false, true} {
+			a := sample()
+			a.Browser, a.Asker = browser, asker
+			got, err := r.Verify(PurposeReport.Only(), r.Sign(PurposeReport, a), at)
+			require.NoError(t, err)
+			require.Equal(t, a, got)
+		}
+	}
 }
 
 // resign puts the MAC of purpose under a changed content, as only the holder of the key could.
@@ -325,20 +406,34 @@ func TestSignedNonsenseIsMalformed(t *testing.T) {
 	r := defaultRing(t)
 	text := r.Sign(PurposeReport, sample())
 	at0 := headerMin + len("k1")
-	priceAt := at0 + 4*idSize
+	rest := at0 + amountsAt + amounts
+	revealed := func(content, b []byte, at int) []byte {
+		var block [amounts]byte
+		price, held := r.keys[0].reveal(&block, content)
+		binary.BigEndian.PutUint64(block[:], price)
+		binary.BigEndian.PutUint64(block[amounts/2:], held)
+		block[at] = 0xff
+		copy(content[amountsAt:], block[:])
+		r.keys[0].hide(content)
+		return b
+	}
 	for name, change := range map[string]func([]byte) []byte{
-		"version":      func(b []byte) []byte { b[0] = 2; return b },
+		"version":      func(b []byte) []byte { b[0] = 1; return b },
 		"id length":    func(b []byte) []byte { b[2] = 255; return b },
 		"uuid version": func(b []byte) []byte { b[at0+6] = 0x40; return b },
-		"unknown flag": func(b []byte) []byte { b[priceAt+2] |= 0x80; return b },
-		"unknown word": func(b []byte) []byte { b[priceAt+3] = 0xff; return b },
-		"long text":    func(b []byte) []byte { b[priceAt+6] = 255; return b },
+		"unknown flag": func(b []byte) []byte { b[at0+flagsAt] |= 0x80; return b },
+		"unknown word": func(b []byte) []byte { b[rest] = 0xff; return b },
+		"long text":    func(b []byte) []byte { b[rest+3] = 255; return b },
 		"rest":         func(b []byte) []byte { return append(b, 0) },
 		"short":        func(b []byte) []byte { return b[:len(b)-1] },
-		"huge price": func(b []byte) []byte {
-			return append(
-				b[:priceAt:priceAt], 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0, 0, 0, 0, 0, 0, 0, 0,
-			)
+		"huge price":   func(b []byte) []byte { return revealed(b[at0:], b, 0) },
+		"huge part":    func(b []byte) []byte { return revealed(b[at0:], b, amounts/2) },
+		"no rest":      func(b []byte) []byte { return b[:rest] },
+		"no amounts":   func(b []byte) []byte { return b[:rest-1] },
+		"no mark":      func(b []byte) []byte { b[at0+flagsAt] |= flagBrowser; return b },
+		"huge mark": func(b []byte) []byte {
+			b[at0+flagsAt] |= flagFamily
+			return append(b, 0xff, 0xff, 0xff, 0xff, 0x1f)
 		},
 	} {
 		_, err := r.Verify(PurposeReport.Only(), resign(r, PurposeReport, text, change), at)
@@ -390,7 +485,7 @@ func TestFormatIsStable(t *testing.T) {
 	for name, purpose := range map[string]Purpose{
 		"report": PurposeReport, "conversion": PurposeConversion,
 	} {
-		want, err := os.ReadFile(filepath.Join("testdata", name+".v1.txt"))
+		want, err := os.ReadFile(filepath.Join("testdata", name+".v2.txt"))
 		require.NoError(t, err)
 		require.Equal(t, strings.TrimSpace(string(want)), defaultRing(t).Sign(purpose, a))
 	}
@@ -436,7 +531,7 @@ func FuzzContent(f *testing.F) {
 	r := defaultRing(f)
 	f.Fuzz(func(t *testing.T, content []byte) {
 		var a Auction
-		if !a.read(content, texts{}, PurposeReport) {
+		if len(content) < amountsAt+amounts || !a.read(content, texts{}, PurposeReport) {
 			return
 		}
 		require.GreaterOrEqual(t, a.Price, money.Micros(0))

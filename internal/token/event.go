@@ -21,5 +21,6 @@ func (r *Keyring) VerifyRaw(allowed Purposes, raw []byte, now time.Time) (a Auct
 	}
 	w := r.get()
 	defer r.put(w)
-	return r.verify(w, allowed, raw, now)
+	err = r.verify(&a, w, allowed, raw, now)
+	return a, err
 }

@@ -46,6 +46,7 @@ const (
 	useLasting = "lasting/v1"
 	useRefusal = "suitability/v1/" // and the number of two UTC days: the key of their refusals
 	useMark    = "family/v1"
+	useNetwork = "network/v1/" // and the UTC day: the key of a day's networks
 )
 
 // pseudonymKey holds the keys of pseudonyms derived from one key of the ring.
@@ -53,6 +54,7 @@ type pseudonymKey struct {
 	Key
 	days    [4]atomic.Pointer[dayKey] // by day modulo 4
 	periods [4]atomic.Pointer[dayKey] // by period modulo 4; see [Keyring.Refusal]
+	nets    [4]atomic.Pointer[dayKey] // by day modulo 4; see [Keyring.Network]
 	lasting hashers
 	marks   hashers
 	link    cipher.Block
@@ -190,6 +192,30 @@ func (r *Keyring) Refusal(developer, apiKey uuid.UUID, period day.Day, id string
 		return Pseudonym{}
 	}
 	return known.ofTwo(developer, apiKey, id)
+}
+
+// The kinds of marks of networks. Marks of different kinds cannot be compared.
+const (
+	NetworkOfAd     NetworkKind = "ad"     // the network that was sold an ad of a browser key
+	NetworkOfClick  NetworkKind = "click"  // that of a click
+	NetworkOfReport NetworkKind = "report" // that of a reader's report of an ad
+)
+
+// NetworkKind is the use of a mark of a network.
+type NetworkKind string
+
+// Network returns the mark of a reader's network for a campaign on one UTC day. The key is the
+// day's: without it, the 2^24 networks cannot be tried, and marks of two days or campaigns cannot
+// be compared.
+func (r *Keyring) Network(kind NetworkKind, campaign uuid.UUID, date day.Day, network string) Pseudonym {
+	key := r.pseudonymsOf(date)
+	known := key.dated(&key.nets, date, useNetwork, day.Day.String)
+	if known == nil {
+		return Pseudonym{}
+	}
+	w := known.pool.Get().(*hasher)
+	w.in = append(append(append(append(w.in[:0], campaign[:]...), kind...), 0), network...)
+	return known.sum(w)
 }
 
 // AppendSession appends a session for a link: encrypted, so that a reader of the link cannot find

@@ -108,6 +108,26 @@ func TestRefusalsHaveAKeyOfTheirOwn(t *testing.T) {
 	)
 }
 
+// The mark of a network belongs to a use, a campaign and a day. Without the key, nobody can try all
+// networks.
+func TestNetworksAreKeyedByTheDay(t *testing.T) {
+	r, campaign, network := defaultRing(t), uuid.New(), "203.0.113.0/24"
+	known := r.Network(NetworkOfAd, campaign, someDay, network)
+	require.NotZero(t, known)
+	require.Equal(t, known, defaultRing(t).Network(NetworkOfAd, campaign, someDay, network))
+	for name, p := range map[string]Pseudonym{
+		"another use":          r.Network(NetworkOfClick, campaign, someDay, network),
+		"another campaign":     r.Network(NetworkOfAd, uuid.New(), someDay, network),
+		"another day":          r.Network(NetworkOfAd, campaign, someDay+1, network),
+		"another network":      r.Network(NetworkOfAd, campaign, someDay, "203.0.114.0/24"),
+		"another installation": ring(t, "k1:"+encoded(2)).Network(NetworkOfAd, campaign, someDay, network),
+		"a session":            r.Session(campaign, someDay, string(NetworkOfAd)+"\x00"+network),
+		"lasting":              r.Lasting(campaign, someDay, string(NetworkOfAd)+"\x00"+network),
+	} {
+		require.NotEqual(t, known, p, name)
+	}
+}
+
 func TestLastingIDsAreKnownOnOtherDays(t *testing.T) {
 	r, advertiser := defaultRing(t), uuid.New()
 	require.Equal(t, r.Lasting(advertiser, someDay, "order-1"), r.Lasting(advertiser, someDay+400, "order-1"))

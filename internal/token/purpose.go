@@ -33,6 +33,17 @@ var purposeUses = [purposes]string{
 // clicked reports whether a token of p holds the time of the click.
 func (p Purpose) clicked() bool { return p == PurposeConversion || p == PurposeConverted }
 
+// asked reports whether a token of p holds the ad's asker ([Auction.Asker]): those whose events
+// release what the ad holds. Links of the others are shared, or lead to advertisers. Purpose 0 is
+// that of [AppendContent].
+func (p Purpose) asked() bool {
+	switch p {
+	case 0, PurposeBid, PurposeReport, PurposeImpression, PurposeViewable:
+		return true
+	}
+	return false
+}
+
 // Purposes is a set of purposes.
 type Purposes uint16
 

@@ -12,13 +12,19 @@ import (
 )
 
 // Seal signs records that the processes of an installation share in a place where others may write:
-// campaigns in Redis. Its keys are derived from those of a [Keyring] for this use alone. Every call
-// is safe for concurrent use.
+// campaigns in Redis, outcomes of auctions and notices in the log. Its keys are derived from those of
+// a [Keyring] for one use. Every call is safe for concurrent use.
 type Seal struct{ keys []sealKey }
 
 type sealKey struct {
 	Key
-	hashers *sync.Pool // of hash.Hash; keying one costs more than the MAC
+	hashers *sync.Pool // of *sealHasher; keying one costs more than the MAC
+}
+
+// sealHasher is a keyed hash with the memory of its sum.
+type sealHasher struct {
+	hash.Hash
+	digest [sha256.Size]byte
 }
 
 // NewSeal derives the seal of records from the keys of auction tokens; the first key seals. Errors:
@@ -36,7 +42,7 @@ func newSeal(keys []Key, use string) (*Seal, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.keys[i] = sealKey{key, &sync.Pool{New: func() any { return hmac.New(sha256.New, secret) }}}
+		s.keys[i] = sealKey{key, &sync.Pool{New: func() any { return &sealHasher{Hash: hmac.New(sha256.New, secret)} }}}
 	}
 	return s, nil
 }
@@ -46,6 +52,42 @@ func (r *Keyring) Seal() (*Seal, error) { return NewSeal(r.plain()) }
 
 // HostSeal returns the seal of the session ids of MCP hosts by the keys of r.
 func (r *Keyring) HostSeal() (*Seal, error) { return newSeal(r.plain(), "mcp/host/v1") }
+
+// The uses of the seals of records in the log and of messages. A seal of one is not one of another.
+const (
+	outcomesUse = "outcomes/v1"
+	noticesUse  = "notices/v1"
+	exchangeUse = "exchange/v1"
+)
+
+// Exchange returns the seal of the messages between nodes.
+func (r *Keyring) Exchange() *Seal { return r.exchange }
+
+// Outcomes returns the seal of the outcomes of auctions in the log.
+func (r *Keyring) Outcomes() *Seal { return r.outcomes }
+
+// Notices returns the seal of the notices in the log.
+func (r *Keyring) Notices() *Seal { return r.notices }
+
+// Close appends to b the seal of the record that begins at from, and the length of the seal, for
+// [Seal.Open].
+func (s *Seal) Close(b []byte, from int) []byte {
+	end := len(b)
+	b = s.Append(b, b[from:])
+	return append(b, byte(len(b)-end))
+}
+
+// Open returns the record of [Seal.Close]. Errors: as [Seal.Check].
+func (s *Seal) Open(closed []byte, now time.Time) (record []byte, err error) {
+	last := len(closed) - 1
+	if last < 0 || int(closed[last]) > last {
+		return nil, ErrMalformed
+	}
+	record = closed[:last-int(closed[last])]
+	// Check only reads both.
+	seal := unsafe.String(unsafe.SliceData(closed), last)[len(record):]
+	return record, s.Check(unsafe.String(unsafe.SliceData(record), len(record)), seal, now)
+}
 
 func (r *Keyring) plain() []Key {
 	keys := make([]Key, len(r.keys))
@@ -59,8 +101,9 @@ func (r *Keyring) plain() []Key {
 func (s *Seal) Append(dst, record []byte) []byte {
 	key := &s.keys[0]
 	dst = append(append(dst, key.ID...), '.')
-	var digest [sha256.Size]byte
-	return base64.RawURLEncoding.AppendEncode(dst, key.sum(&digest, record))
+	mac := key.hashers.Get().(*sealHasher)
+	defer key.hashers.Put(mac)
+	return base64.RawURLEncoding.AppendEncode(dst, mac.sum(record))
 }
 
 // Check returns nil if seal is the seal of record. Errors: [ErrMalformed], [ErrUnknownKey],
@@ -82,9 +125,10 @@ func (s *Seal) Check(record, seal string, now time.Time) error {
 		if err != nil {
 			return ErrMalformed
 		}
-		var digest [sha256.Size]byte
+		work := key.hashers.Get().(*sealHasher)
+		defer key.hashers.Put(work)
 		// Hashing only reads; copies of all campaigns would be garbage of the catalog's size.
-		if !hmac.Equal(mac, key.sum(&digest, unsafe.Slice(unsafe.StringData(record), len(record)))) {
+		if !hmac.Equal(mac, work.sum(unsafe.Slice(unsafe.StringData(record), len(record)))) {
 			return ErrSignature
 		}
 		return nil
@@ -92,11 +136,9 @@ func (s *Seal) Check(record, seal string, now time.Time) error {
 	return ErrUnknownKey
 }
 
-// sum returns the truncated MAC of record.
-func (k *sealKey) sum(digest *[sha256.Size]byte, record []byte) []byte {
-	mac := k.hashers.Get().(hash.Hash)
-	defer k.hashers.Put(mac)
-	mac.Reset()
-	mac.Write(record)
-	return mac.Sum(digest[:0])[:macSize]
+// sum returns the truncated MAC of record, valid until the next call.
+func (h *sealHasher) sum(record []byte) []byte {
+	h.Reset()
+	h.Write(record)
+	return h.Sum(h.digest[:0])[:macSize]
 }

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -32,6 +33,35 @@ func TestSealHoldsOneRecord(t *testing.T) {
 	_, err = NewSeal(nil)
 	require.Error(t, err)
 }
+
+// A record of the log is of its topic and its installation, as a whole.
+func TestSealedRecordsOfTheLog(t *testing.T) {
+	now, ring := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), defaultRing(t)
+	for _, record := range []string{"", "record"} {
+		closed := ring.Outcomes().Close([]byte("key"+record), 3)[3:]
+		got, err := ring.Outcomes().Open(closed, now)
+		require.NoError(t, err)
+		require.Equal(t, record, string(got))
+		for i := range closed {
+			changed := slices.Clone(closed)
+			changed[i] ^= 1
+			_, err := ring.Outcomes().Open(changed, now)
+			require.Error(t, err, i)
+			_, err = ring.Outcomes().Open(closed[:i], now)
+			require.Error(t, err, i)
+		}
+		_, err = ring.Notices().Open(closed, now)
+		require.ErrorIs(t, err, ErrSignature, "a record of another topic")
+		_, err = ring.Outcomes().Open(append([]byte("x"), closed...), now)
+		require.ErrorIs(t, err, ErrSignature)
+		_, err = ringOf(t, 2).Outcomes().Open(closed, now)
+		require.ErrorIs(t, err, ErrSignature, "another installation")
+	}
+	room := make([]byte, 6, 100)
+	require.Zero(t, testing.AllocsPerRun(100, func() { ring.Outcomes().Close(room, 0) }))
+}
+
+func ringOf(t *testing.T, secret byte) *Keyring { return ring(t, "k1:"+encoded(secret)) }
 
 func testKey(t *testing.T, id string) Key {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"hash"
+	"unsafe"
 )
 
 // work is the scratch state for signing or reading a token. It is reused for further tokens: keying
@@ -15,6 +16,7 @@ type work struct {
 	raw     [maxRaw]byte
 	content [maxRaw]byte
 	digest  [sha256.Size]byte
+	amounts [amounts]byte
 	macs    []keyMACs // by key
 	seen    texts
 }
@@ -53,7 +55,7 @@ func (w *work) decode(token string) ([]byte, error) {
 	if len(token) > MaxLen || len(token)%4 == 1 {
 		return nil, ErrMalformed
 	}
-	n, err := strict.Decode(w.raw[:], w.text[:copy(w.text[:], token)])
+	n, err := strict.Decode(w.raw[:], unsafe.Slice(unsafe.StringData(token), len(token))) // only reads it
 	if err != nil || n != strict.DecodedLen(len(token)) {
 		return nil, ErrMalformed
 	}

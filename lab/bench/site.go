@@ -70,7 +70,8 @@ func (s *session) newSite(ctx context.Context, n int) (*site, error) {
 	t.env = append(own.Env,
 		"ADNET_ADMIN_EMAIL=admin@bench.example", "ADNET_ADMIN_PASSWORD=bench admin password",
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=off", "ADNET_UNREVIEWED=everywhere", "ADNET_LOG_LEVEL=warn", "ADNET_RATE_PER_MINUTE=0",
-		"ADNET_RATE_WRITES=0", "ADNET_RATE_STATS=0", "ADNET_CAMPAIGNS=0", "ADNET_RTB_PER_SECOND=0",
+		"ADNET_RATE_WRITES=0", "ADNET_RATE_STATS=0",
+		"ADNET_RATE_READS=0", "ADNET_CAMPAIGNS=0", "ADNET_RTB_PER_SECOND=0",
 	)
 	if err := t.adnet(ctx, "migrate"); err != nil {
 		return nil, err

@@ -451,7 +451,7 @@ func TestNumbersOnTheStack(t *testing.T) {
 		"ADNET_ADMIN_EMAIL": "admin@numbers.example", "ADNET_ADMIN_PASSWORD": passphrase, "ADNET_VERIFY_EMAIL": "off",
 		"ADNET_PREPAID": "off", "ADNET_UNREVIEWED": "everywhere", "ADNET_LOG_LEVEL": "warn",
 		"ADNET_BASE_URL": "http://" + addr, "ADNET_SPOOL_DIR": t.TempDir(), "ADNET_RATE_OPEN": "0",
-		"ADNET_RATE_STATS": "0", "ADNET_CLICK_RATES": "off",
+		"ADNET_RATE_STATS": "0", "ADNET_RATE_READS": "0", "ADNET_CLICK_RATES": "off",
 	} {
 		t.Setenv(name, value)
 	}

@@ -68,7 +68,8 @@ func (s *suite) startNodes(ctx context.Context) error {
 		"ADNET_VERIFY_EMAIL=off", "ADNET_PREPAID=required", "ADNET_UNREVIEWED=everywhere", "ADNET_STRIPE_WEBHOOK_SECRET="+s.paySecret,
 		"ADNET_LOG_LEVEL=info", "ADNET_TRUSTED_PROXIES=127.0.0.0/8",
 		"ADNET_RATE_PER_MINUTE=0", "ADNET_RATE_BROWSER=0", "ADNET_RATE_BROWSER_NETWORK=0", "ADNET_RATE_WRITES=0",
-		"ADNET_RATE_STATS=0", "ADNET_CAMPAIGNS=0", "ADNET_RATE_REGISTER=100000", "ADNET_RATE_OPEN=1000000",
+		"ADNET_RATE_STATS=0",
+		"ADNET_RATE_READS=0", "ADNET_CAMPAIGNS=0", "ADNET_RATE_REGISTER=100000", "ADNET_RATE_OPEN=1000000",
 		"ADNET_FAULT_CLOCK="+strconv.FormatInt(int64(s.clock.Seconds()), 10),
 	)
 	// A new stack elects leaders, so the first attempt may come too early.

@@ -58,7 +58,7 @@ CREATE TABLE IF NOT EXISTS events
     conversion_value   Int64                  COMMENT 'value of the conversion in millionths of currency',
     currency           LowCardinality(String) COMMENT 'ISO 4217; empty means USD',
     external_id        String                 COMMENT 'keyed hash of the advertiser''s id of the order or user; empty without consent, and after 90 days' TTL day + INTERVAL 90 DAY,
-    network_mark       Int64                  COMMENT 'of a click: 16 bits of a hash of network, campaign and UTC day, and 1; 0 when unknown, and after 30 days' TTL day + INTERVAL 30 DAY
+    network_mark       Int64                  COMMENT 'of a click: 16 bits of a hash of network and campaign, keyed by the UTC day, and 1; 0 when unknown, and after 30 days' TTL day + INTERVAL 30 DAY
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMM(day)

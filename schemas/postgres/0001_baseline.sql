@@ -159,7 +159,7 @@ CREATE INDEX login_session_user ON login_session (user_id, created_at);
 -- lock the owner out.
 CREATE TABLE login_network (
     user_id uuid        NOT NULL REFERENCES app_user (id),
-    network bytea       NOT NULL CHECK (octet_length(network) = 16), -- hash with the account's id
+    network bytea       NOT NULL CHECK (octet_length(network) = 16), -- keyed hash with the account's id
     good_at timestamptz NOT NULL, -- last successful login
     PRIMARY KEY (user_id, network)
 );
@@ -1141,7 +1141,7 @@ CREATE TABLE ad_report (
     campaign_id   uuid        NOT NULL,
     advertiser_id uuid        NOT NULL,
     developer_id  uuid        NOT NULL,
-    network       bytea       NOT NULL CHECK (octet_length(network) = 16), -- hash keyed by campaign
+    network       bytea       NOT NULL CHECK (octet_length(network) = 16), -- keyed hash with campaign and day
     headline      text        NOT NULL,
     reason        text        COLLATE "C" NOT NULL,
     text          text        NOT NULL,

@@ -281,7 +281,8 @@ func emailTaken(err error) error {
 	return err
 }
 
-// NoteNetwork implements account.NetworkStore. It stores a hash of account and network.
+// NoteNetwork implements account.NetworkStore. It stores a hash of account and network, which the
+// service has keyed.
 func (s *Logins) NoteNetwork(ctx context.Context, user uuid.UUID, network string, at, forget time.Time) error {
 	if _, err := s.Pool.Exec(ctx, forgetNetworks, user, forget); err != nil {
 		return pg.Failure("forget networks", err)

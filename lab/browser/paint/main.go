@@ -65,7 +65,7 @@ func (s slow) later(ctx context.Context) error {
 
 func run(ctx context.Context, campaigns, loads int, than slow) error {
 	base, stop, err := browser.Serve(
-		ctx, flag.Arg(0), address, "--rate-open", "0", "--rate-stats", "0", "--rate-writes", "0", "--campaigns", "0",
+		ctx, flag.Arg(0), address, "--rate-open", "0", "--rate-stats", "0", "--rate-reads", "0", "--rate-writes", "0", "--campaigns", "0",
 	)
 	if err != nil {
 		return err
