@@ -16,6 +16,7 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
+	"adnet/internal/family"
 )
 
 const (
@@ -98,7 +99,10 @@ func createUser(ctx context.Context, tx pgx.Tx, u account.User) error {
 	if err := placeNew(ctx, tx, &u); err != nil {
 		return err
 	}
-	return record(ctx, tx, auditlog.OfUser(nil, &u))
+	if err := record(ctx, tx, auditlog.OfUser(nil, &u)); err != nil || len(u.Marks) == 0 {
+		return err
+	}
+	return inherit(ctx, tx, u, casesOfErased, hashesOf(u.Marks, family.MarkMailbox))
 }
 
 // User finds an account by id. Errors: errs.NotFound.
