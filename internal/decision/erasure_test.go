@@ -26,7 +26,7 @@ func TestDecisionsHoldAnErasureWhileTheyCanBeAppealed(t *testing.T) {
 		"open appeal":     {decision.Hold, []decision.Outcome{""}, 2 * decision.AppealTime, time.Time{}, true},
 		"upheld":          {decision.Rejection, []decision.Outcome{decision.Upheld}, 0, end, true},
 		"upheld and open": {decision.Rejection, []decision.Outcome{decision.Upheld, ""}, 0, time.Time{}, true},
-		"reversed":        {decision.Suspension, []decision.Outcome{decision.Upheld, decision.Reversed}, 0, time.Time{}, false},
+		"reversed":        {decision.Pause, []decision.Outcome{decision.Reversed}, 0, time.Time{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := decision.Statement{Kind: tc.kind, At: at}

@@ -117,7 +117,8 @@ func waiting(ctx context.Context, s Store, u account.User, now time.Time) error 
 			until = waits[i].Until
 		}
 	}
-	refused := errs.New(errs.Conflict, "the account can be erased %s", strings.Join(reasons, ", and ")).With("waits", waits)
+	refused := errs.New(errs.Conflict, "the account can be erased %s", strings.Join(reasons, ", and "))
+	refused = refused.With("waits", waits)
 	if dated {
 		refused = refused.With("until", until)
 	}
