@@ -80,8 +80,8 @@ var layers = map[string][]string{
 	},
 
 	"internal/person": {
-		"internal/errs", "internal/money", "internal/account", "internal/campaign", "internal/decision",
-		"internal/ledger", "internal/auditlog",
+		"internal/errs", "internal/money", "internal/family", "internal/account", "internal/campaign",
+		"internal/decision", "internal/ledger", "internal/auditlog",
 	},
 
 	"internal/lifecycle": {},

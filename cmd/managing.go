@@ -67,6 +67,8 @@ func (r *ingressRole) managing() error {
 		MaxCampaigns: r.inputs.Config.Manage.Campaigns, Judge: suitability.Ruled,
 		Unreviewed: r.inputs.Config.Offer.Unreviewed,
 	})
+	persons := r.Stores.Person()
+	persons.Marks = r.inputs.Ring.Marks
 	script, err := snippet.New()
 	if err != nil {
 		return err
@@ -75,7 +77,7 @@ func (r *ingressRole) managing() error {
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.inputs.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats,
 		Rollup: r.Rollup, Audit: r.Stores.Audit, Unproven: r.Stores.Traffic, Blocks: r.Stores.Accounts,
-		Persons: r.Stores.Person(), Decisions: r.Stores.Audit,
+		Persons: persons, Decisions: r.Stores.Audit,
 		Families: r.Stores.Families, Shared: shared,
 		AdReports: r.Stores.AdReports, Cases: r.Stores.Publishers, Now: time.Now,
 		Publish: r.Stores.Accounts, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer,

@@ -239,8 +239,9 @@ func (c *userExport) Run(u *user, p cli.Process) error {
 }
 
 type userErase struct {
-	Account string `arg:"" help:"E-mail or id of the account."`
-	Yes     bool   `name:"yes" help:"Skip the confirmation."`
+	Account   string `arg:"" help:"E-mail or id of the account."`
+	Yes       bool   `name:"yes" help:"Skip the confirmation."`
+	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys for the hash of the mailbox that stays for 90 days, the same as on ingress; without them the hash of the registration stays."`
 }
 
 // Run erases the account.
@@ -250,9 +251,15 @@ func (c *userErase) Run(u *user, p cli.Process) error {
 		return err
 	}
 	defer store.Close()
-	return operate.EraseUser(
-		p, backends.InPostgres(store).Person(), operate.Erasure{Account: c.Account, Yes: c.Yes, Answer: os.Stdin},
-	)
+	persons := backends.InPostgres(store).Person()
+	if c.TokenKeys != "" {
+		ring, err := keyring(c.TokenKeys, false)
+		if err != nil {
+			return err
+		}
+		persons.Marks = ring.Marks
+	}
+	return operate.EraseUser(p, persons, operate.Erasure{Account: c.Account, Yes: c.Yes, Answer: os.Stdin})
 }
 
 type userKeys struct {

@@ -214,6 +214,27 @@ func TestDeletedAccount(t *testing.T) {
 	).Fails(401, "invalid_credentials")
 }
 
+// An account whose campaign an administrator has paused is deleted when its appeal is over, not
+// before.
+func TestDeletionWaitsForDecisions(t *testing.T) {
+	w := newWorld(t)
+	p, admin := w.member(t, "a@example.com"), w.admin(t)
+	id := p.creates(t, "advertiser_id", p.Get(t, "/api/account/profile").As(200)["id"])
+	admin.Post(t, "/api/campaigns?action=pause", object{"id": id, "reason": "a scam"}).As(200)
+	refused := p.Post(t, "/api/account/delete", object{"password": "correct horse"}).Fails(409, "conflict")
+	until, err := time.Parse(time.RFC3339, refused["until"].(string))
+	require.NoError(t, err)
+	require.Contains(t, refused["error"], until.Format(time.RFC3339))
+	wait := refused["waits"].([]any)[0].(map[string]any)
+	require.Equal(t, "decision", wait["kind"])
+	require.Equal(t, refused["until"], wait["until"])
+	p.Get(t, "/api/decisions?id="+wait["id"].(string)).As(200)
+	require.NotEqual(t, "archived", p.status(t, id), "nothing is done")
+	w.Now = until
+	again := w.login(t, "a@example.com", "correct horse")
+	again.Post(t, "/api/account/delete", object{"password": "correct horse"}).As(200)
+}
+
 // A balance is never lost unnoticed: the request must state it exactly, as of the deletion.
 func TestDeletionNamesTheBalance(t *testing.T) {
 	w := newWorld(t)

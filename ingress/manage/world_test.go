@@ -90,6 +90,7 @@ func (w *world) management() *manage.API {
 		Rollup:   w.Reports, Audit: w.Store.Audit, Blocks: w.Store.Accounts, Decisions: meanwhile{w.Store.Audit, w},
 		Persons: persons.Store{
 			Accounts: w.Store.Accounts, Campaigns: w.Store.Campaigns, Ledger: w.Store.Ledger, Audit: w.Store.Audit,
+			Cases: w.Store.Publishers,
 		},
 		Families:  w.Store.Families,
 		AdReports: w.Store.AdReports, Cases: w.Store.Publishers, Now: w.Clock,

@@ -91,6 +91,7 @@ type Ledger interface {
 	billing.Ledger
 	oversee.Ledger
 	verify.Store
+	person.Ledger
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 }
 
@@ -138,7 +139,9 @@ func InMemory(s *memory.Stores) Stores {
 
 // Person returns the stores with the data about an account.
 func (s Stores) Person() person.Store {
-	return person.Store{Accounts: s.Accounts, Campaigns: s.Campaigns, Ledger: s.Ledger, Audit: s.Audit}
+	return person.Store{
+		Accounts: s.Accounts, Campaigns: s.Campaigns, Ledger: s.Ledger, Audit: s.Audit, Cases: s.Publishers,
+	}
 }
 
 // Analytics is the store of settled events.

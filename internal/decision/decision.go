@@ -119,6 +119,27 @@ const (
 	MaxWords   = 2000 // code points of an answer
 )
 
+// AppealTime is the time after a decision for which the erasure of its owner's account waits, so
+// that an appeal finds the account and its evidence. Appeals themselves have no deadline. A month is
+// the time in which a request for erasure has to be answered (article 12 of the GDPR).
+const AppealTime = 30 * 24 * time.Hour
+
+// HoldsErasure reports whether the erasure of its owner's account waits for s. until is zero while
+// an appeal has no answer. A hold ends with its quarantine case, for which an erasure waits by
+// itself.
+func (s *Statement) HoldsErasure(now time.Time) (until time.Time, waits bool) {
+	for _, a := range s.Appeals {
+		switch a.Outcome {
+		case "":
+			return time.Time{}, true
+		case Reversed:
+			return time.Time{}, false
+		}
+	}
+	until = s.At.Add(AppealTime)
+	return until, s.Kind != Hold && now.Before(until)
+}
+
 // Errors of appeals.
 var (
 	ErrOpen   = errs.New(errs.Conflict, "an appeal against this decision is already open; its answer will appear here")

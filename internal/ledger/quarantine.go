@@ -175,12 +175,14 @@ func (c *Quarantine) Answered(e traffic.Evidence) bool {
 	return day.Of(c.DecidedAt) >= since
 }
 
-// SeatHistory is the time for which a claw-back applies to new seats of its publisher's owner.
+// SeatHistory is the time for which a claw-back applies to new seats of its publisher's owner, and,
+// once the owner has erased its account, to the next account of its mailbox.
 const SeatHistory = 90 * 24 * time.Hour
 
 // SeatCase returns the initial case of a new seat, based on the cases of its owner and of the
-// owner's other seats. A publisher cannot escape a quarantine, or a claw-back within [SeatHistory],
-// with a new seat.
+// owner's other seats, or of a new account, based on those of erased accounts of its mailbox. A
+// publisher cannot escape a quarantine, or a claw-back within [SeatHistory], with a new seat or by an
+// erasure.
 func SeatCase(seat account.User, cases []Quarantine) (Quarantine, bool) {
 	at := seat.CreatedAt
 	for i := range cases {

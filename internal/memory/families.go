@@ -247,11 +247,7 @@ func (s *Payments) MarkPayment(_ context.Context, p ledger.Provider, id string, 
 // forgetMarks ends the marks of an erased account: see [family.ErasedAge].
 func (s *core) forgetMarks(id uuid.UUID) {
 	for m, life := range s.families.marks {
-		switch {
-		case m.Account != id:
-		case m.Kind == family.MarkNetwork:
-			delete(s.families.marks, m)
-		case life.ends.IsZero():
+		if m.Account == id && life.ends.IsZero() {
 			life.ends = s.clock().Add(family.ErasedAge)
 			s.families.marks[m] = life
 		}

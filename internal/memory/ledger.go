@@ -228,6 +228,20 @@ func (s *Ledger) AdvertiserBalance(_ context.Context, id uuid.UUID) (money.Micro
 	return money.Micros(s.balance(ledger.AdvertiserCash(id), ledger.USD)), nil
 }
 
+// DisputeOpen implements person.Ledger.
+func (s *Ledger) DisputeOpen(_ context.Context, advertiser uuid.UUID) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &s.payments
+	for at, d := range p.disputes {
+		deposit := p.deposits[p.payments[reference{at.provider, d.PaymentID}].DepositID]
+		if d.State == ledger.DisputeOpen && deposit.AdvertiserID == advertiser {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 func (s *core) balance(account ledger.Account, asset ledger.Asset) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

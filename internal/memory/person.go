@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/google/uuid"
 
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
+	"adnet/internal/family"
 )
 
 // Forget implements person.Accounts.
@@ -54,6 +56,22 @@ func (s *Accounts) Forget(_ context.Context, id uuid.UUID) error {
 	}
 	for i := range s.auditLog {
 		forget(&s.auditLog[i], id)
+	}
+	return nil
+}
+
+// MarkMailbox implements person.Accounts.
+func (s *Accounts) MarkMailbox(_ context.Context, id uuid.UUID, hashes [][16]byte, at, ends time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.heldUser(id); err != nil {
+		return err
+	}
+	for _, hash := range hashes {
+		m := family.Mark{Account: id, Kind: family.MarkMailbox, Hash: hash}
+		if _, has := s.families.marks[m]; !has {
+			s.families.marks[m] = markLife{created: at, ends: ends}
+		}
 	}
 	return nil
 }

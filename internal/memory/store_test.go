@@ -32,7 +32,7 @@ func storesOf(s *Stores) storetest.Stores {
 func personsOf(s *Stores) storetest.Persons {
 	return storetest.Persons{
 		Accounts: s.Accounts, Logins: s.Logins, Store: s.Campaigns, Books: s.Ledger, Audit: s.Audit,
-		Payments: s.Payments,
+		Payments: s.Payments, Publishers: s.Publishers,
 	}
 }
 

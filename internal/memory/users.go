@@ -15,6 +15,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/family"
+	"adnet/internal/ledger"
 )
 
 var _ account.UserStore = (*Accounts)(nil)
@@ -38,10 +39,33 @@ func (s *core) createUser(ctx context.Context, u account.User) error {
 		return err
 	}
 	s.placeNew(&u)
+	before := s.casesOfErased(&u)
 	u.Marks = nil
 	s.users[u.ID], s.byEmail[u.Email] = u, u.ID
 	s.publishers[u.DeveloperID] = cmp.Or(u.ParentID, u.ID)
+	if c, held := ledger.SeatCase(u, before); held {
+		_, err := s.openCase(ctx, c)
+		return err
+	}
 	return nil
+}
+
+// casesOfErased lists the cases of erased accounts that have a mark of the mailbox of a new account.
+func (s *core) casesOfErased(u *account.User) (cases []ledger.Quarantine) {
+	for _, c := range s.ledger.publishers.cases {
+		owner := s.users[s.publishers[c.DeveloperID]]
+		if _, ruled := s.families.rulings[owner.ID]; ruled || !owner.Erased() {
+			continue
+		}
+		marked := slices.ContainsFunc(u.Marks, func(m family.Mark) bool {
+			_, has := s.families.marks[family.Mark{Account: owner.ID, Kind: m.Kind, Hash: m.Hash}]
+			return has && m.Kind == family.MarkMailbox
+		})
+		if marked {
+			cases = append(cases, *c)
+		}
+	}
+	return cases
 }
 
 // User finds an account by id. Errors: errs.NotFound.

@@ -18,6 +18,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/decision"
 	"adnet/internal/errs"
+	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 )
@@ -28,6 +29,10 @@ type Store struct {
 	Campaigns Campaigns
 	Ledger    Ledger
 	Audit     Audit
+	Cases     Cases
+	// Marks hashes the mailbox of an account before its erasure: see token.Keyring.Marks. nil leaves
+	// only the marks of the registration.
+	Marks func(kind, text string) [][16]byte
 }
 
 // Accounts is the store of accounts with their keys and settings.
@@ -38,8 +43,12 @@ type Accounts interface {
 	account.PublishingStore
 	// Forget removes the personal data of a disabled account whose e-mail is [account.ErasedEmail]:
 	// networks, sessions, names of keys, return addresses, and in the audit log names, networks and
-	// e-mails. It may run again.
+	// e-mails. It may run again. Marks of the mailbox end after [family.ErasedAge], those of the
+	// network of the registration at their own time.
 	Forget(ctx context.Context, id uuid.UUID) error
+	// MarkMailbox stores marks of the mailbox of an account that end at a time. A mark that the
+	// account already has stays as it is.
+	MarkMailbox(ctx context.Context, id uuid.UUID, hashes [][16]byte, at, ends time.Time) error
 }
 
 // Campaigns is the store of campaigns.
@@ -53,6 +62,13 @@ type Ledger interface {
 	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
 	CreditBalance(ctx context.Context, developer uuid.UUID) (ledger.CreditBalance, error)
 	History(ctx context.Context, q ledger.HistoryQuery) ([]ledger.Line, error)
+	// DisputeOpen reports whether a payment of the account has a dispute that is not decided.
+	DisputeOpen(ctx context.Context, advertiser uuid.UUID) (bool, error)
+}
+
+// Cases is the store of quarantine cases.
+type Cases interface {
+	Quarantines(ctx context.Context, q ledger.QuarantineQuery) ([]ledger.Quarantine, error)
 }
 
 // Audit is the store of the audit log and of decisions.
@@ -99,29 +115,22 @@ func LossOf(ctx context.Context, s Store, u account.User) (l Loss, err error) {
 
 // Erase erases the owner of an account. An administrator must lose the role first. forfeit is the
 // loss that the owner has confirmed. Errors: errs.Conflict where the account owes money,
-// administers, or would lose a different amount: a payment received meanwhile is not lost
-// unnoticed.
+// administers, has matters that are not closed ([Waits]), or would lose a different amount: a
+// payment received meanwhile is not lost unnoticed.
 func Erase(ctx context.Context, s Store, u account.User, forfeit Loss, now time.Time) (done Erased, err error) {
 	if done.Loss, err = LossOf(ctx, s, u); err != nil {
 		return done, err
 	}
-	switch {
-	case u.IsAdmin():
-		return done, errs.New(
-			errs.Conflict, "the account administers; take the role first: adnet user promote %s --role advertiser",
-			u.Email,
-		)
-	case done.Balance < 0:
-		return done, errs.New(
-			errs.Conflict, "the account owes %s USD; it can be erased once that is paid", -done.Balance,
-		)
-	case !u.Erased() && done.Loss != forfeit:
+	done.Again = u.Erased()
+	if err = mayErase(ctx, s, u, done.Loss, now); err != nil {
+		return done, err
+	}
+	if !done.Again && done.Loss != forfeit {
 		return done, errs.New(errs.Conflict,
 			"the account has %s USD and %d Credits, which would be lost, and so are Credits that are pending or held: "+
 				"spend them, ask the operator for a refund, or confirm with forfeit_usd and forfeit_credits",
 			done.Balance, int64(done.Credits)).With("balance_usd", done.Balance).With("credits", done.Credits)
 	}
-	done.Again = u.Erased()
 	if done.Keys, err = revoke(ctx, s.Accounts, u.ID, now); err != nil {
 		return done, err
 	}
@@ -129,6 +138,11 @@ func Erase(ctx context.Context, s Store, u account.User, forfeit Loss, now time.
 		return done, err
 	}
 	if !done.Again {
+		// A registration with the same mailbox joins the family of this account: erasing does not make
+		// a family new.
+		if err = s.markMailbox(ctx, u, now); err != nil {
+			return done, err
+		}
 		if _, err = s.Accounts.UpdateUser(ctx, u.ID, (*account.User).Erase); err != nil {
 			return done, err
 		}
@@ -142,6 +156,35 @@ func Erase(ctx context.Context, s Store, u account.User, forfeit Loss, now time.
 		TargetKind: auditlog.TargetUser, TargetID: u.ID.String(), OwnerID: u.ID,
 		Changes: map[string]auditlog.Change{"erased": {Before: false, After: true}},
 	})
+}
+
+// mayErase returns errs.Conflict if an account may not be erased now.
+func mayErase(ctx context.Context, s Store, u account.User, l Loss, now time.Time) error {
+	switch {
+	case u.IsAdmin():
+		return errs.New(
+			errs.Conflict, "the account administers; take the role first: adnet user promote %s --role advertiser",
+			u.Email,
+		)
+	case l.Balance < 0:
+		return errs.New(errs.Conflict, "the account owes %s USD; it can be erased once that is paid", -l.Balance)
+	case u.Erased(): // an interrupted erasure is completed
+		return nil
+	}
+	return waiting(ctx, s, u, now)
+}
+
+// markMailbox stores the marks of the mailbox under the present keys: those of the registration may
+// be of keys that have ended, and accounts of the command line have none.
+func (s Store) markMailbox(ctx context.Context, u account.User, now time.Time) error {
+	if s.Marks == nil {
+		return nil
+	}
+	hashes := s.Marks(string(family.MarkMailbox), u.Mailbox)
+	if len(hashes) == 0 {
+		return nil
+	}
+	return s.Accounts.MarkMailbox(ctx, u.ID, hashes, now, now.Add(family.ErasedAge))
 }
 
 func revoke(ctx context.Context, s account.KeyStore, owner uuid.UUID, now time.Time) (n int, err error) {

@@ -26,6 +26,7 @@ func TestWhoIsNotErased(t *testing.T) {
 	stores := memory.New(time.Now)
 	store := person.Store{
 		Accounts: stores.Accounts, Campaigns: stores.Campaigns, Ledger: stores.Ledger, Audit: stores.Audit,
+		Cases: stores.Publishers,
 	}
 	u := account.User{ID: uuid.New(), DeveloperID: uuid.New(), Email: "a@example.com", Role: account.RoleAdvertiser}
 	require.NoError(t, store.Accounts.CreateUser(t.Context(), u))

@@ -11,11 +11,13 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
+	"adnet/internal/decision"
 	"adnet/internal/errs"
 	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/person"
+	"adnet/internal/traffic"
 )
 
 // Families is the stores that families of accounts are found by.
@@ -29,6 +31,7 @@ func RunFamilies(t *testing.T, newStore func(t *testing.T) (s Families, spend fu
 	for name, test := range map[string]func(*testing.T, familyWorld){
 		"OneMailboxHasOneFirstCampaign": oneMailbox, "NeighboursAreBound": neighbours, "CopiesAreBound": copies,
 		"InstrumentsJoin": instruments, "RulingsPersist": rulings, "ErasedMailboxesAreRemembered": erasedMailbox,
+		"ErasureMarksTheMailbox": markedAtErasure, "ClawbacksFollowAnErasedMailbox": erasedClawback,
 		"FirstCampaignsInParallel": parallelFirst, "AccountsOfAFamilyAreListed": listFamily,
 		"RejectionsOfAFamilyCountTogether": familyRecord,
 	} {
@@ -260,26 +263,87 @@ func rulings(t *testing.T, w familyWorld) {
 	require.Equal(t, uuid.Nil, entries[0].OwnerID, "owners do not read the accounts of others")
 }
 
+// erasedMailbox: erasing does not make a family new.
 func erasedMailbox(t *testing.T, w familyWorld) {
 	box, network := mark(family.MarkMailbox, 1), mark(family.MarkNetwork, 1)
 	a := w.add(t, "a@gmail.com", box, network)
 	w.create(t, a, "https://a.example", "Warm lamps for cold rooms")
 	_, err := person.Erase(t.Context(), w.store(), a, person.Loss{}, time.Now())
 	require.NoError(t, err)
-	b := w.add(t, "a@gmail.com", box, network)
+	b := w.add(t, "a@gmail.com", box)
 	w.both(t, b, family.Member{Family: a.ID})
 	_, first := w.create(t, b, "https://b.example", "Fresh bread from our oven")
 	require.False(t, first)
+	c := w.add(t, "c@gmail.com", mark(family.MarkMailbox, 2), network)
+	w.both(t, c, family.Member{Family: c.ID, BoundTo: a.ID})
 	facts, err := w.FamilyFacts(t.Context())
 	require.NoError(t, err)
 	for _, account := range facts.Accounts {
 		if account.ID == a.ID {
 			require.Empty(t, account.Mailbox)
 		}
-		if account.ID == b.ID {
-			require.Equal(t, uuid.Nil, account.Beside, "the network of an erased account is forgotten")
-		}
 	}
+}
+
+// markedAtErasure: an account without marks of its registration, or with those of a key that has
+// ended, is known by the marks that its erasure stores.
+func markedAtErasure(t *testing.T, w familyWorld) {
+	store := w.store()
+	store.Marks = func(kind, text string) [][16]byte {
+		require.Equal(t, string(family.MarkMailbox), kind)
+		require.Equal(t, "a@gmail.com", text)
+		return [][16]byte{{1}, {2}}
+	}
+	a, other := w.add(t, "a@gmail.com", mark(family.MarkMailbox, 2)), w.add(t, "", mark(family.MarkMailbox, 3))
+	_, err := person.Erase(t.Context(), store, a, person.Loss{}, time.Now())
+	require.NoError(t, err)
+	w.both(t, w.add(t, "a@gmail.com", mark(family.MarkMailbox, 1)), family.Member{Family: a.ID})
+	w.both(t, other, family.Member{Family: other.ID})
+	long := w.add(t, "b@gmail.com")
+	store.Marks = func(string, string) [][16]byte { return [][16]byte{{4}} }
+	_, err = person.Erase(t.Context(), store, long, person.Loss{}, time.Now().Add(-family.ErasedAge-time.Minute))
+	require.NoError(t, err)
+	require.NoError(t, family.Regroup(t.Context(), w.Families))
+	next := w.add(t, "b@gmail.com", mark(family.MarkMailbox, 4))
+	w.both(t, next, family.Member{Family: next.ID})
+}
+
+// erasedClawback: a claw-back follows the owner of an erased account to the next account of the
+// mailbox, as it follows an owner to new seats.
+func erasedClawback(t *testing.T, w familyWorld) {
+	box := mark(family.MarkMailbox, 1)
+	a := w.add(t, "a@gmail.com", box)
+	at := a.CreatedAt
+	end := func(c ledger.Quarantine, d ledger.QuarantineDecision) {
+		opened, err := w.Publishers.OpenQuarantine(t.Context(), c)
+		require.NoError(t, err)
+		require.True(t, opened)
+		_, err = w.Publishers.EndQuarantine(
+			t.Context(), ledger.QuarantineVerdict{Case: c.ID, Decision: d, By: newID(t), Note: "robots", At: at},
+		)
+		require.NoError(t, err)
+	}
+	end(ledger.Quarantine{ID: newID(t), DeveloperID: a.DeveloperID, OpenedAt: at}, ledger.QuarantineClawback)
+	acts := ledger.Quarantine{ID: newID(t), DeveloperID: a.DeveloperID, OpenedAt: at.Add(time.Hour)}
+	acts.Evidence.Campaign = newID(t)
+	end(acts, ledger.QuarantineClawback) // is about one campaign, and does not hide the other
+	cases := func(u account.User) []ledger.Quarantine {
+		list, err := w.Publishers.Quarantines(
+			t.Context(), ledger.QuarantineQuery{Developer: u.DeveloperID, Open: true, Limit: 9},
+		)
+		require.NoError(t, err)
+		return list
+	}
+	require.Empty(t, cases(w.add(t, "a@gmail.com", box)), "families of accounts that exist are judged by their traffic")
+	// Decisions carry the time of the store, so the erasure has to be after their appeals.
+	_, err := person.Erase(t.Context(), w.store(), a, person.Loss{}, time.Now().Add(decision.AppealTime+time.Minute))
+	require.NoError(t, err)
+	follower := cases(w.add(t, "a@gmail.com", box))
+	require.Len(t, follower, 1)
+	require.Equal(t, traffic.QuarantineOwner, follower[0].Evidence.Rule)
+	require.Empty(t, cases(w.add(t, "b@gmail.com", mark(family.MarkMailbox, 2))), "a stranger")
+	*w.n += int(ledger.SeatHistory / time.Hour)
+	require.Empty(t, cases(w.add(t, "a@gmail.com", box)), "after the time of claw-backs")
 }
 
 func parallelFirst(t *testing.T, w familyWorld) {

@@ -43,6 +43,7 @@ type Accounts interface {
 	Verify(ctx context.Context, o ledger.VerifyOptions) ([]ledger.Check, error)
 	AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Micros, error)
 	CreditBalance(ctx context.Context, developer uuid.UUID) (ledger.CreditBalance, error)
+	DisputeOpen(ctx context.Context, advertiser uuid.UUID) (bool, error)
 }
 
 // RoomReader reads budgets for the projection.

@@ -29,11 +29,14 @@ type Persons struct {
 	campaign.Store
 	Books
 	Audit
-	Payments payment.Store
+	Payments   payment.Store
+	Publishers Publishers
 }
 
 func (p Persons) store() person.Store {
-	return person.Store{Accounts: p.Accounts, Campaigns: p.Store, Ledger: p.Books, Audit: p.Audit}
+	return person.Store{
+		Accounts: p.Accounts, Campaigns: p.Store, Ledger: p.Books, Audit: p.Audit, Cases: p.Publishers,
+	}
 }
 
 // RunPersons runs the suite of personal data. text returns the complete content of the store as
@@ -41,6 +44,7 @@ func (p Persons) store() person.Store {
 func RunPersons(t *testing.T, newStore func(t *testing.T) (s Persons, text func() string)) {
 	for name, test := range map[string]func(*testing.T, Persons, func() string){
 		"Erase": erase, "Export": export, "OnlyTheErasedAreForgotten": onlyErased,
+		"ErasureWaits": erasureWaits,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, text := newStore(t)
@@ -232,4 +236,77 @@ func onlyErased(t *testing.T, s Persons, _ func() string) {
 	held, err := person.Export(t.Context(), s.store(), u)
 	require.NoError(t, err)
 	require.Contains(t, fmt.Sprint(held.AuditLog), "canary-person")
+}
+
+// erasureWaits: an account with a case, a dispute, an appeal or a fresh decision is not erased, and
+// its owner learns until when.
+func erasureWaits(t *testing.T, s Persons, _ func() string) {
+	u, ctx := owner(t, s), t.Context()
+	all := person.Loss{Balance: 7 * money.USD}
+	waits := func(at time.Time, kinds ...person.WaitKind) []person.Wait {
+		t.Helper()
+		_, err := person.Erase(ctx, s.store(), u, all, at)
+		requireCode(t, err, errs.Conflict)
+		list, _ := errs.Of(err).Extra["waits"].([]person.Wait)
+		got := []person.WaitKind{}
+		for _, w := range list {
+			got = append(got, w.Kind)
+		}
+		require.Equal(t, kinds, got)
+		keys, err := s.Keys(ctx, u.ID)
+		require.NoError(t, err)
+		require.False(t, keys[0].Revoked(), "nothing is done")
+		return list
+	}
+	other := u
+	other.ID, other.DeveloperID, other.Email = newID(t), newID(t), "other@example.com"
+	require.NoError(t, s.CreateUser(ctx, other))
+
+	dispute := ledger.Notice{
+		Provider: ledger.Stripe, EventID: "evt_1", PaymentID: "pi_1", Amount: money.USD, At: now,
+		Kind: ledger.NoticePaid, Names: []uuid.UUID{u.ID},
+	}
+	notice := func(event string, kind ledger.NoticeKind) {
+		dispute.EventID, dispute.Kind = event, kind
+		_, err := s.Payments.ApplyNotice(ctx, dispute)
+		require.NoError(t, err)
+	}
+	notice("evt_1", ledger.NoticePaid)
+	dispute.DisputeID = "dp_1"
+	notice("evt_2", ledger.NoticeDisputed)
+	waits(time.Now(), person.WaitDispute)
+	open, err := s.DisputeOpen(ctx, other.ID)
+	require.NoError(t, err)
+	require.False(t, open)
+
+	held := ledger.Quarantine{ID: newID(t), DeveloperID: u.DeveloperID, OpenedAt: now}
+	_, err = s.Publishers.OpenQuarantine(ctx, held)
+	require.NoError(t, err)
+	require.Equal(t, held.ID, waits(time.Now(), person.WaitCase, person.WaitDispute)[0].ID)
+	notice("evt_3", ledger.NoticeDisputeLost)
+	waits(time.Now(), person.WaitCase)
+	_, err = s.Publishers.EndQuarantine(ctx, ledger.QuarantineVerdict{
+		Case: held.ID, Decision: ledger.QuarantineClawback, By: newID(t), Note: "robots", At: now,
+	})
+	require.NoError(t, err)
+	listed, _, err := s.Decisions(ctx, decision.Query{OwnerID: u.ID, Kind: decision.Clawback, Limit: 1})
+	require.NoError(t, err)
+	until := listed[0].At.Add(decision.AppealTime)
+	last := waits(until.Add(-time.Second), person.WaitDecision)[0]
+	require.Equal(t, listed[0].ID, last.ID)
+	require.True(t, last.Until.Equal(until))
+	_, err = person.Erase(ctx, s.store(), u, all, until.Add(-time.Second))
+	require.Equal(t, last.Until, errs.Of(err).Extra["until"])
+
+	appeal := decision.Appeal{ID: newID(t), DecisionID: last.ID, OwnerID: u.ID, Text: "People.", CreatedAt: keyTime}
+	require.NoError(t, s.Appeal(ctx, appeal))
+	waits(until, person.WaitAppeal)
+	require.NoError(t, s.Answer(ctx, decision.Answer{
+		AppealID: appeal.ID, Outcome: decision.Upheld, Words: "Robots.", By: newID(t), At: keyTime,
+	}))
+	waits(until.Add(-time.Second), person.WaitDecision)
+	_, err = person.Erase(ctx, s.store(), u, all, until)
+	require.NoError(t, err)
+	_, err = person.Erase(ctx, s.store(), other, person.Loss{}, time.Now())
+	require.NoError(t, err, "the matters of others")
 }

@@ -873,8 +873,8 @@ var mutants = []mutant{
 	{
 		name: "account-forfeit", nightly: true, protects: "a balance is not lost with its account unless its owner names it",
 		file:  "internal/person/person.go",
-		old:   "	case !u.Erased() && done.Loss != forfeit:",
-		new:   "	case !u.Erased() && done.Loss != forfeit && forfeit.Balance < 0:",
+		old:   "	if !done.Again && done.Loss != forfeit {",
+		new:   "	if !done.Again && done.Loss != forfeit && forfeit.Balance < 0 {",
 		tests: []string{"./ingress/manage", "./internal/memory"},
 	},
 	{
@@ -928,6 +928,18 @@ var mutants = []mutant{
 		old:   "u.Email, u.PasswordHash, u.Disabled = ErasedEmail(u.ID), \"\", true",
 		new:   "u.PasswordHash, u.Disabled = \"\", true",
 		tests: []string{"./internal/memory"}, run: "Persons",
+	},
+	{
+		name: "erase-waits", protects: "nobody erases an account under a case, a dispute or a fresh decision",
+		file: "internal/person/person.go",
+		old:  "	return waiting(ctx, s, u, now)", new: "	return nil",
+		tests: []string{"./internal/memory", "./ingress/manage"}, run: "Persons|DeletionWaits",
+	},
+	{
+		name: "erase-mailbox", nightly: true, protects: "erasing does not make a family new",
+		file: "internal/person/person.go",
+		old:  "if err = s.markMailbox(ctx, u, now); err != nil {", new: "if now.IsZero() {",
+		tests: []string{"./internal/memory"}, run: "FamiliesConformance",
 	},
 	{
 		name: "consent-request", nightly: true, protects: "the consent of REST and MCP is obeyed",

@@ -1197,7 +1197,6 @@ CREATE FUNCTION account_forget(erased uuid) RETURNS void
                 RAISE EXCEPTION 'account % is not erased', erased USING ERRCODE = 'check_violation';
             END IF;
             DELETE FROM login_network WHERE user_id = erased;
-            DELETE FROM account_mark WHERE account_id = erased AND kind = 'network';
             UPDATE account_mark SET ends_at = now() + interval '90 days' WHERE account_id = erased AND ends_at IS NULL;
             UPDATE api_key SET name = '' WHERE owner_id = erased AND name <> '';
             UPDATE deposit SET return_url = '' WHERE advertiser_id = erased AND return_url <> '';

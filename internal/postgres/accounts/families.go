@@ -97,7 +97,6 @@ var _ family.Rulings = (*Families)(nil)
 
 // placeNew stores the marks of a new account and its place in a family, under lockFamilies.
 func placeNew(ctx context.Context, tx pgx.Tx, u *account.User) error {
-	hashes := make(map[family.MarkKind][][]byte)
 	batch := &pgx.Batch{}
 	for i := range u.Marks {
 		m := &u.Marks[i]
@@ -107,19 +106,18 @@ func placeNew(ctx context.Context, tx pgx.Tx, u *account.User) error {
 			ends = &at
 		}
 		batch.Queue(insertMark, u.ID, m.Kind, m.Hash[:], u.CreatedAt, ends)
-		hashes[m.Kind] = append(hashes[m.Kind], m.Hash[:])
 	}
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
 	}
-	place, joined, err := readPlace(ctx, tx, placeOfMailbox, u.ID, u.Mailbox, hashes[family.MarkMailbox])
+	place, joined, err := readPlace(ctx, tx, placeOfMailbox, u.ID, u.Mailbox, hashesOf(u.Marks, family.MarkMailbox))
 	if u.ParentID != uuid.Nil {
 		place, joined, err = readPlace(ctx, tx, placeOfAccount, u.ParentID)
 	}
 	if err != nil {
 		return err
 	}
-	beside, err := placeBeside(ctx, tx, u, hashes[family.MarkNetwork])
+	beside, err := placeBeside(ctx, tx, u, hashesOf(u.Marks, family.MarkNetwork))
 	if err != nil {
 		return err
 	}
@@ -136,6 +134,16 @@ func placeNew(ctx context.Context, tx pgx.Tx, u *account.User) error {
 	}
 	_, err = tx.Exec(ctx, setFamily, u.ID, place.Family, pg.NullID(place.BoundTo))
 	return err
+}
+
+// hashesOf returns the hashes of the marks of a kind.
+func hashesOf(marks []family.Mark, kind family.MarkKind) (hashes [][]byte) {
+	for i := range marks {
+		if marks[i].Kind == kind {
+			hashes = append(hashes, marks[i].Hash[:])
+		}
+	}
+	return hashes
 }
 
 // placeBeside records and returns the oldest account that registered from the same network before.

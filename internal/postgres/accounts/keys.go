@@ -42,7 +42,15 @@ const (
 
 	// The cases of a seat's owner and of the owner's other seats that also apply to a new seat.
 	casesOfOwner = books.SelectQuarantineSQL + ` JOIN app_user u ON u.developer_id = q.developer_id
-		WHERE (u.id = $1 OR u.parent_id = $1) AND (q.decision IS NULL OR q.decision = 'clawback' AND q.decided_at >= $2)
+		WHERE (u.id = $1 OR u.parent_id = $1) AND ` + followsOwner
+
+	// The cases of erased accounts of a new account's mailbox.
+	casesOfErased = books.SelectQuarantineSQL + ` JOIN app_user u ON u.developer_id = q.developer_id
+		WHERE u.disabled AND u.email = 'erased-' || u.id || '@erased.invalid'
+		AND u.id IN (SELECT account_id FROM account_mark WHERE kind = 'mailbox' AND hash = ANY($1))
+		AND NOT EXISTS (SELECT FROM family_ruling r WHERE r.account_id = u.id) AND ` + followsOwner
+
+	followsOwner = `q.campaign_id IS NULL AND (q.decision IS NULL OR q.decision = 'clawback' AND q.decided_at >= $2)
 		ORDER BY q.opened_at DESC, q.id LIMIT 1`
 )
 
@@ -104,14 +112,15 @@ func (s *Accounts) CreateSeat(ctx context.Context, seat account.User, k account.
 		if err := createKey(ctx, tx, k, seat); err != nil {
 			return err
 		}
-		return inherit(ctx, tx, seat)
+		return inherit(ctx, tx, seat, casesOfOwner, seat.ParentID)
 	})
 	return pg.Failure("create seat", err)
 }
 
-// inherit opens the case that a new seat takes over from its owner.
-func inherit(ctx context.Context, tx pgx.Tx, seat account.User) error {
-	rows, err := tx.Query(ctx, casesOfOwner, seat.ParentID, seat.CreatedAt.Add(-ledger.SeatHistory))
+// inherit opens the case that a new account takes over: a seat from its owner ([casesOfOwner]), any
+// other account from erased ones of its mailbox ([casesOfErased]).
+func inherit(ctx context.Context, tx pgx.Tx, u account.User, sql string, from any) error {
+	rows, err := tx.Query(ctx, sql, from, u.CreatedAt.Add(-ledger.SeatHistory))
 	if err != nil {
 		return err
 	}
@@ -119,7 +128,7 @@ func inherit(ctx context.Context, tx pgx.Tx, seat account.User) error {
 	if err != nil {
 		return err
 	}
-	c, held := ledger.SeatCase(seat, cases)
+	c, held := ledger.SeatCase(u, cases)
 	if !held {
 		return nil
 	}

@@ -2,13 +2,27 @@ package accounts
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"adnet/internal/family"
 	"adnet/internal/postgres/audit"
 	"adnet/internal/postgres/pg"
 )
+
+const insertMailboxMark = `INSERT INTO account_mark (account_id, kind, hash, created_at, ends_at)
+	VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
+
+// MarkMailbox implements person.Accounts.
+func (s *Accounts) MarkMailbox(ctx context.Context, id uuid.UUID, hashes [][16]byte, at, ends time.Time) error {
+	batch := &pgx.Batch{}
+	for i := range hashes {
+		batch.Queue(insertMailboxMark, id, family.MarkMailbox, hashes[i][:], at, ends)
+	}
+	return pg.Failure("mark mailbox", s.Pool.SendBatch(ctx, batch).Close())
+}
 
 // Forget implements person.Accounts. The audit log is append only; account_forget is the only
 // function that may change its rows, and only those of an erased account. For any other account it

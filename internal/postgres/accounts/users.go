@@ -17,6 +17,7 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
+	"adnet/internal/family"
 	"adnet/internal/postgres/audit"
 	"adnet/internal/postgres/pg"
 )
@@ -105,7 +106,10 @@ func createUser(ctx context.Context, tx pgx.Tx, u account.User) error {
 	if err := placeNew(ctx, tx, &u); err != nil {
 		return err
 	}
-	return audit.Record(ctx, tx, auditlog.OfUser(nil, &u))
+	if err := audit.Record(ctx, tx, auditlog.OfUser(nil, &u)); err != nil || len(u.Marks) == 0 {
+		return err
+	}
+	return inherit(ctx, tx, u, casesOfErased, hashesOf(u.Marks, family.MarkMailbox))
 }
 
 // User finds an account by id. Errors: errs.NotFound.

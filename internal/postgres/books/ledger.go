@@ -83,6 +83,16 @@ func (s *Ledger) AdvertiserBalance(ctx context.Context, id uuid.UUID) (money.Mic
 	return money.Micros(amount), pg.Failure("read balance", err)
 }
 
+const disputeOpenSQL = `SELECT EXISTS (SELECT FROM deposit d JOIN payment p ON p.deposit_id = d.id
+	JOIN payment_dispute x ON x.provider = p.provider AND x.payment_id = p.payment_id
+	WHERE d.advertiser_id = $1 AND x.state = 'open')`
+
+// DisputeOpen implements person.Ledger.
+func (s *Ledger) DisputeOpen(ctx context.Context, advertiser uuid.UUID) (open bool, err error) {
+	err = s.Pool.QueryRow(ctx, disputeOpenSQL, advertiser).Scan(&open)
+	return open, pg.Failure("read disputes", err)
+}
+
 // InsertTransaction writes one balanced transaction and moves the balances of its accounts, inside
 // the caller's transaction. A unique violation (errs.Conflict after failure) means that (Kind, Ref,
 // Subject) was written before. The balance rows stay locked until the caller ends, so the call
