@@ -136,7 +136,7 @@ func (b *Builder) Add(t *Text, votes uint64) {
 		switch {
 		case votes > 0 && b.votes[id] == 0:
 			b.common[id] = common
-		case votes > 0 || b.votes[id] == 0: // who has no vote does not change what others' votes say
+		case votes > 0 || b.votes[id] == 0: // others' votes alone decide
 			b.common[id] = b.common[id] && common
 		}
 		b.votes[id] += votes

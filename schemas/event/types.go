@@ -19,7 +19,7 @@ type Reporter byte
 
 // The reporters.
 const (
-	Anyone     Reporter = iota // whoever has a token of the ad: a reader's page or the publisher's server
+	Anyone     Reporter = iota // with a token of the ad: a reader's page or the publisher's server
 	Advertiser                 // the campaign's owner, with the id of a click
 )
 
