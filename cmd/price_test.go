@@ -234,5 +234,6 @@ func (m *market) explained(ad *priced) {
 	defer reply.Body.Close()
 	page, err := io.ReadAll(reply.Body)
 	require.NoError(m.t, err)
-	require.Contains(m.t, string(page), "<dd>"+price.String()+" USD for ")
+	require.Contains(m.t, string(page), "<dt>The sponsor pays</dt><dd>for ")
+	require.NotContains(m.t, string(page), price.String(), "a reader learns no bid")
 }

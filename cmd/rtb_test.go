@@ -90,7 +90,7 @@ func impressionOf(t *testing.T, adm string) string {
 	return html.UnescapeString(found[1])
 }
 
-// An exchange buys: only the impression bills, its notices are kept, and a test request costs
+// An exchange buys: only the impression bills, each of its notices is kept once, and a test request costs
 // nothing.
 func TestExchange(t *testing.T) {
 	p, base, admin := standalone(t, "--admin-email", "boss@example.com", "--admin-password", "long enough!")
@@ -111,7 +111,7 @@ func TestExchange(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		stats.Impressions = 0
-		return text(t, admin+"/metrics", `adnet_archive_notices_total 6`) && developerStats(t, x, base, &stats) &&
+		return text(t, admin+"/metrics", `adnet_archive_notices_total 3`) && developerStats(t, x, base, &stats) &&
 			stats.Sandbox == 1 && stats.Duplicates == 1
 	}, 20*time.Second, 100*time.Millisecond, "%+v", &stats)
 	require.Equal(t, 1, stats.Impressions)

@@ -241,7 +241,7 @@ func (c *userExport) Run(u *user, p cli.Process) error {
 type userErase struct {
 	Account   string `arg:"" help:"E-mail or id of the account."`
 	Yes       bool   `name:"yes" help:"Skip the confirmation."`
-	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" help:"Keys for the hash of the mailbox that stays for 90 days, the same as on ingress; without them the hash of the registration stays."`
+	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" secret:"" help:"Keys for the hash of the mailbox that stays for 90 days, the same as on ingress; without them the hash of the registration stays."`
 }
 
 // Run erases the account.

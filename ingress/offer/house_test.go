@@ -109,7 +109,9 @@ func (w *world) isHouse(t *testing.T, wire string, id uuid.UUID) {
 	require.Equal(t, w.owner, a.AdvertiserID)
 
 	var r event.Auction
-	require.NoError(t, proto.Unmarshal(*w.net.recorded.Load(), &r))
+	record, err := w.ring.Outcomes().Open(*w.net.recorded.Load(), time.Now())
+	require.NoError(t, err)
+	require.NoError(t, proto.Unmarshal(record, &r))
 	require.Equal(t, "irrelevant", r.Reason, "the auction had no winner")
 	require.Empty(t, r.CampaignId)
 	require.Equal(t, id[:], r.HouseCampaignId)
