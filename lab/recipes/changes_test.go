@@ -117,10 +117,10 @@ func (s *Audit) CountAudit(_ context.Context, owner uuid.UUID) (n int, err error
 
 `},
 	{3, "internal/memory/auditlog.go", "\n	\"adnet/internal/auditlog\"\n", "	\"github.com/google/uuid\"\n"},
-	{3, "internal/postgres/auditlog.go", "// AuditLog returns", `// CountAudit counts the entries about an account.
+	{3, "internal/postgres/audit/auditlog.go", "// AuditLog returns", `// CountAudit counts the entries about an account.
 func (s *Audit) CountAudit(ctx context.Context, owner uuid.UUID) (n int, err error) {
-	err = s.pool.QueryRow(ctx, "SELECT count(*) FROM audit_log WHERE owner_id = $1", owner).Scan(&n)
-	return n, failure("count audit log", err)
+	err = s.Pool.QueryRow(ctx, "SELECT count(*) FROM audit_log WHERE owner_id = $1", owner).Scan(&n)
+	return n, pg.Failure("count audit log", err)
 }
 
 `},
