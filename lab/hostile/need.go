@@ -228,7 +228,8 @@ func (n *needs) fromPage(ctx context.Context, w *world, session, text string) (s
 }
 
 // look visits the publisher's own application with the same session and its other key. It retries
-// if adnet had no ad for lack of budget or Redis, which other attackers can cause.
+// if adnet had no ad for lack of budget, Redis or a processor: other attackers and programs cause
+// that, and no session is lost by it.
 func (n *needs) look(ctx context.Context, w *world, session string) error {
 	var reason string
 	for range 5 {
@@ -241,13 +242,13 @@ func (n *needs) look(ctx context.Context, w *world, session string) error {
 			return nil
 		}
 		if reason == "unsuitable" {
+			n.note(func() { n.got.Lost++ })
 			break
 		}
 		if err := schedule.Pause(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
 	}
-	n.note(func() { n.got.Lost++ })
 	return fmt.Errorf("no ad for a session of the other key: %s", reason)
 }
 
