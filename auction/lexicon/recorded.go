@@ -71,10 +71,16 @@ func (r *Reader) record(table *Table, dst []uint32, most int, first, end uint32)
 // the most similar come first; otherwise the order does not matter.
 func (r *Reader) alike(table *Table, most int, first, end uint32) {
 	r.looks = r.looks[:0]
-	for _, w := range r.vector.Weights {
-		if w.ID >= first && w.ID < end && !slices.Contains(r.named, w.ID) {
-			r.looks = append(r.looks, w)
+	var maybe [4]uint64 // has a bit of each named term, so that few others need a comparison
+	for _, id := range r.named {
+		maybe[id/64%4] |= 1 << (id % 64)
+	}
+	for i := range r.vector.Weights {
+		w := &r.vector.Weights[i]
+		if w.ID < first || w.ID >= end || maybe[w.ID/64%4]>>(w.ID%64)&1 != 0 && slices.Contains(r.named, w.ID) {
+			continue
 		}
+		r.looks = append(r.looks, *w)
 	}
 	if len(r.named)+len(r.looks) > most {
 		slices.SortFunc(r.looks, func(a, b Weight) int {
