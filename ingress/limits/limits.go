@@ -132,7 +132,7 @@ const (
 	mailed40
 	badLogin48
 	reads
-	classes
+	classes // at most 64: see [shard]
 )
 
 // Limits counts requests. Its methods may be called from any goroutine.
@@ -357,6 +357,9 @@ func (l *Limits) check(id byte, k key, now time.Time) error {
 		return nil
 	}
 	s := l.shards[k[len(k)-1]%shards]
+	if s.has.Load()>>id&1 == 0 { // spares most requests the lock, which all of an address share
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.meters.Get(k)

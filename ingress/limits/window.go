@@ -2,6 +2,7 @@ package limits
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -157,6 +158,7 @@ const maxKeys = 100_000 / shards
 
 type shard struct {
 	mu     sync.Mutex
+	has    atomic.Uint64 // a bit of each class that has had a meter here
 	meters *simplelru.LRU[key, *meter]
 	dirty  map[key]struct{} // meters with counts for the other nodes
 }
@@ -171,6 +173,7 @@ func (s *shard) meter(k key, of *class, now bucket) *meter {
 	m, ok := s.meters.Get(k)
 	if !ok {
 		m = &meter{newest: now, class: of}
+		s.has.Or(1 << of.id)
 		s.meters.Add(k, m)
 	}
 	m.forward(now)
