@@ -46,7 +46,10 @@ func (r *Reader) record(table *Table, dst []uint32, most int, first, end uint32)
 	own, room := len(r.named), most-len(dst)
 	if own > room {
 		slices.SortFunc(r.named, func(a, b uint32) int {
-			return cmp.Or(cmp.Compare(table.weights[b], table.weights[a]), cmp.Compare(table.Term(a), table.Term(b)))
+			if by := cmp.Compare(table.weights[b], table.weights[a]); by != 0 { // without a look at the texts
+				return by
+			}
+			return cmp.Compare(table.Term(a), table.Term(b))
 		})
 	}
 	if own < room {
@@ -84,7 +87,10 @@ func (r *Reader) alike(table *Table, most int, first, end uint32) {
 	}
 	if len(r.named)+len(r.looks) > most {
 		slices.SortFunc(r.looks, func(a, b Weight) int {
-			return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(table.Term(a.ID), table.Term(b.ID)))
+			if by := cmp.Compare(b.By, a.By); by != 0 { // without a look at the texts
+				return by
+			}
+			return cmp.Compare(table.Term(a.ID), table.Term(b.ID))
 		})
 	}
 	for i := range r.looks {
