@@ -120,8 +120,9 @@ func canonical(text string) (original, lower string) {
 }
 
 // settled reports whether a text is in NFKC for certain, without ignorable characters and marks that
-// are not read: it has only characters that are, and none that combines with another. The usual characters of most scripts are, and a comparison of ranges
-// costs a third of the library's check (benchmark row ad_request_100k).
+// are not read: it has only characters that are, and none that combines with another. The usual
+// characters of most scripts are, and a comparison of ranges costs a third of the library's check
+// (benchmark row ad_request_100k).
 func settled(text string) bool {
 	for _, r := range text {
 		switch {
