@@ -272,7 +272,7 @@ func (r *Reader) Request(table *Table, terms []words.Term) *Vector {
 		if id != None {
 			v.Own = append(v.Own, id)
 			weight := table.unseen // whatever other campaigns without a vote say of it
-			if term.Kind == words.Common || words.Everyday(term.Text) {
+			if term.Kind == words.Common || table.everyday.has(id) {
 				weight = table.faint
 			}
 			g.set(id, max(damped*uint32(weight)/words.Unit, 1))

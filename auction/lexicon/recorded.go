@@ -46,7 +46,10 @@ func (r *Reader) record(table *Table, dst []uint32, most int, first, end uint32)
 	own, room := len(r.named), most-len(dst)
 	if own > room {
 		slices.SortFunc(r.named, func(a, b uint32) int {
-			return cmp.Or(cmp.Compare(table.weights[b], table.weights[a]), cmp.Compare(table.Term(a), table.Term(b)))
+			if by := cmp.Compare(table.weights[b], table.weights[a]); by != 0 { // without a look at the texts
+				return by
+			}
+			return cmp.Compare(table.Term(a), table.Term(b))
 		})
 	}
 	if own < room {
@@ -71,14 +74,23 @@ func (r *Reader) record(table *Table, dst []uint32, most int, first, end uint32)
 // the most similar come first; otherwise the order does not matter.
 func (r *Reader) alike(table *Table, most int, first, end uint32) {
 	r.looks = r.looks[:0]
-	for _, w := range r.vector.Weights {
-		if w.ID >= first && w.ID < end && !slices.Contains(r.named, w.ID) {
-			r.looks = append(r.looks, w)
+	var maybe [4]uint64 // has a bit of each named term, so that few others need a comparison
+	for _, id := range r.named {
+		maybe[id/64%4] |= 1 << (id % 64)
+	}
+	for i := range r.vector.Weights {
+		w := &r.vector.Weights[i]
+		if w.ID < first || w.ID >= end || maybe[w.ID/64%4]>>(w.ID%64)&1 != 0 && slices.Contains(r.named, w.ID) {
+			continue
 		}
+		r.looks = append(r.looks, *w)
 	}
 	if len(r.named)+len(r.looks) > most {
 		slices.SortFunc(r.looks, func(a, b Weight) int {
-			return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(table.Term(a.ID), table.Term(b.ID)))
+			if by := cmp.Compare(b.By, a.By); by != 0 { // without a look at the texts
+				return by
+			}
+			return cmp.Compare(table.Term(a.ID), table.Term(b.ID))
 		})
 	}
 	for i := range r.looks {

@@ -10,18 +10,19 @@ import (
 
 // Table is one frozen state of the words of all campaigns. It is immutable.
 type Table struct {
-	names   names
-	voted   uint32   // the terms below are those of campaigns with votes
-	special idSet    // terms of special categories, see [Special]
-	weights []uint16 // by term: its rarity, in units of 1/256 bit
-	unseen  uint16   // the weight of a term that no campaign with a vote has
-	faint   uint16   // the weight of a common term that no campaign with a vote has
-	looks   looks    // of the terms with votes
-	others  looks    // of the terms without
-	alikes  *alikes
-	version string
-	missed  uint32 // how much words that no campaign with a vote has reduce a match, in units of words.One
-	gain    uint32 // factor of a match, in units of 1/256
+	names    names
+	voted    uint32   // the terms below are those of campaigns with votes
+	special  idSet    // terms of special categories, see [Special]
+	everyday idSet    // terms without votes that say little, see [words.Everyday]
+	weights  []uint16 // by term: its rarity, in units of 1/256 bit
+	unseen   uint16   // the weight of a term that no campaign with a vote has
+	faint    uint16   // the weight of a common term that no campaign with a vote has
+	looks    looks    // of the terms with votes
+	others   looks    // of the terms without
+	alikes   *alikes
+	version  string
+	missed   uint32 // how much words that no campaign with a vote has reduce a match, in units of words.One
+	gain     uint32 // factor of a match, in units of 1/256
 
 	gathers  sync.Pool // of *gather
 	once     sync.Once // makes byTermID
@@ -151,6 +152,7 @@ func (b *Builder) Freeze(of Size) *Table {
 	t.voted = b.votedFirst()
 	t.names = namesOf(b.terms)
 	t.special = specialOf(&t.names)
+	t.everyday = everydayOf(b.terms, t.voted)
 	t.weights = make([]uint16, len(b.terms))
 	size := of.network()
 	single := size.single()
@@ -175,6 +177,17 @@ func (b *Builder) Freeze(of Size) *Table {
 	t.version = fmt.Sprintf("%08x", t.digest(b.terms))
 	b.ids, b.terms, b.votes, b.common = nil, nil, nil, nil
 	return t
+}
+
+// everydayOf returns the everyday terms from the first one without votes on.
+func everydayOf(terms []string, voted uint32) idSet {
+	set := newIDSet(len(terms))
+	for id := voted; int(id) < len(terms); id++ {
+		if words.Everyday(terms[id]) {
+			set.add(id)
+		}
+	}
+	return set
 }
 
 // perKind is the number of campaigns that a network needs for each kind of ad to count in full.

@@ -12,6 +12,7 @@ func TestSettledTextsAreNormalized(t *testing.T) {
 	for r := rune(0); r <= 0x10ffff; r++ {
 		if text := string(r); settled(text) && r != 0xfffd {
 			settledRunes++
+			require.False(t, ignorable(r) || unread(r), "%q", text)
 			// Also behind a letter and before one: nothing of it combines.
 			for _, text := range []string{text, "e" + text, text + "e", "\u304b" + text, "\uac00" + text} {
 				require.True(t, norm.NFKC.IsNormalString(text), "%q", text)

@@ -59,6 +59,7 @@ type Auth struct {
 	pages *expirable.LRU[originKey, entry[bool]]
 	users *expirable.LRU[uuid.UUID, entry[account.User]]
 	keys  *expirable.LRU[[32]byte, entry[account.Key]]
+	busy  busyKeys
 	live  *expirable.LRU[sessionID, entry[account.Session]]
 	calls singleflight.Group
 	turns turns
@@ -70,6 +71,9 @@ type entry[T any] struct {
 	err   error // a definite answer: not found, revoked, disabled
 	at    time.Time
 }
+
+// believed reports whether the answer counts without another lookup.
+func (e *entry[T]) believed(now time.Time) bool { return now.Sub(e.at) < believeFor }
 
 // NewAuth returns an Auth with empty caches.
 func NewAuth(deps AuthDeps) *Auth {
@@ -135,7 +139,8 @@ var ErrNoLogin = errs.New(
 func Bearer(c *gin.Context) (string, bool) {
 	scheme, value, found := strings.Cut(c.GetHeader("Authorization"), " ")
 	value = strings.TrimSpace(value)
-	if !found || !strings.EqualFold(scheme, "Bearer") || value == "" || strings.ContainsAny(value, " \t") {
+	if !found || !strings.EqualFold(scheme, "Bearer") || value == "" || strings.IndexByte(value, ' ') >= 0 ||
+		strings.IndexByte(value, '\t') >= 0 {
 		return "", false
 	}
 	return value, true
@@ -391,9 +396,20 @@ func (a *Auth) ForgetKeys(of account.User) {
 			a.keys.Remove(hash)
 		}
 	}
+	a.busy.forget(of)
 }
 
 func (a *Auth) key(ctx context.Context, hash [32]byte) (account.Key, error) {
+	if busy := a.busy.of(hash).Load(); busy != nil && busy.hash == hash && busy.believed(a.deps.Now()) {
+		return busy.value, busy.err
+	}
+	key, err := a.lookUp(ctx, hash)
+	a.busy.keep(a, hash)
+	return key, err
+}
+
+// lookUp returns the key with a hash from the cache or the store.
+func (a *Auth) lookUp(ctx context.Context, hash [32]byte) (account.Key, error) {
 	return cached(ctx, a, a.keys, outageFor, hash, func(ctx context.Context) (account.Key, error) {
 		key, disabled, err := a.deps.Keys.KeyByHash(ctx, hash)
 		switch {
@@ -414,7 +430,7 @@ func cached[K comparable, V any](
 	load func(context.Context) (V, error),
 ) (V, error) {
 	old, found := cache.Get(key)
-	if found && a.deps.Now().Sub(old.at) < believeFor {
+	if found && old.believed(a.deps.Now()) {
 		return old.value, old.err
 	}
 	result, _, _ := a.calls.Do(flightKey(key), func() (any, error) {

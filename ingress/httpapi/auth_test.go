@@ -28,6 +28,7 @@ import (
 // door is a server with one route for each way to be let in.
 type door struct {
 	*setup
+	auth     *httpapi.Auth
 	store    *memory.Stores
 	flaky    *flaky
 	accounts *account.Service
@@ -104,7 +105,7 @@ func newDoor(t *testing.T) *door {
 	auth := httpapi.NewAuth(httpapi.AuthDeps{
 		Users: d.flaky, Keys: d.flaky, Sessions: d.sessions, Logins: d.flaky, Now: clock, Spend: d.spend,
 	})
-	d.setup = server(t, httpapi.Config{}, auth)
+	d.auth, d.setup = auth, server(t, httpapi.Config{}, auth)
 	user := func(of func(*gin.Context) (account.User, error)) httpapi.Handler {
 		return httpapi.Plain(func(c *gin.Context) error {
 			d.entered.Add(1)
@@ -310,6 +311,20 @@ func TestChangesAreNoticed(t *testing.T) {
 		require.Equal(t, 403, d.try("/pub", key.Plain), "the answer is believed for as long as any")
 		d.now = d.now.Add(2 * time.Second)
 		require.Equal(t, 200, d.try("/pub", key.Plain))
+	})
+	t.Run("keys of an account on this node", func(t *testing.T) {
+		d := newDoor(t)
+		u, _ := d.account(t, "a@example.com")
+		key, err := d.accounts.CreateKey(t.Context(), u, account.KeyRequest{Kind: account.KindPublisher})
+		require.NoError(t, err)
+		for range 3 {
+			require.Equal(t, 200, d.try("/pub", key.Plain))
+		}
+		_, err = d.accounts.Disable(t.Context(), u.Email, true)
+		require.NoError(t, err)
+		require.Equal(t, 200, d.try("/pub", key.Plain))
+		d.auth.ForgetKeys(u)
+		require.Equal(t, 403, d.try("/pub", key.Plain))
 	})
 	t.Run("while the store answers", func(t *testing.T) {
 		d := newDoor(t)

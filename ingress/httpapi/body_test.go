@@ -14,12 +14,14 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/money"
+	"adnet/internal/obs"
 )
 
 type common struct {
@@ -85,7 +87,7 @@ func TestDecodeLimit(t *testing.T) {
 	decode := func(text string) error {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text))
 		c := NewContext(httptest.NewRecorder(), r)
-		c.Set(requestKey{}, &request{to: &endpoint{policy: Policy{Body: 100}}})
+		limitBody(c, 100)
 		return Decode(c, new(body))
 	}
 	fill := func(n int) string { return `{"name":"` + strings.Repeat("x", n-len(`{"name":""}`)) + `"}` }
@@ -191,6 +193,13 @@ func TestWrongTypesNameTheExpectedType(t *testing.T) {
 	}
 }
 
+// limitBody puts c on a route with a limit of its bodies.
+func limitBody(c *gin.Context, limit int64) {
+	c.Request = c.Request.WithContext(&request{
+		Identity: *obs.Identify(c.Request.Context(), ""), to: &endpoint{policy: Policy{Body: limit}},
+	})
+}
+
 // send gives the text that a handler reads of a body with a limit.
 func send(limit int64, body []byte, coding ...string) (read string, err error) {
 	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
@@ -198,7 +207,7 @@ func send(limit int64, body []byte, coding ...string) (read string, err error) {
 		r.Header["Content-Encoding"] = coding
 	}
 	c := NewContext(httptest.NewRecorder(), r)
-	c.Set(requestKey{}, &request{to: &endpoint{policy: Policy{Body: limit}}})
+	limitBody(c, limit)
 	err = ReadBody(c, func(body []byte) error { read = string(body); return nil })
 	if errs.Is(err, errs.UnsupportedEncoding) && c.Writer.Header().Get("Accept-Encoding") != codings {
 		panic("the supported encodings are missing")

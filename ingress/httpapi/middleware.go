@@ -106,12 +106,10 @@ func (s *Server) around(c *gin.Context) {
 	if !plainID(id) {
 		id = newID()
 	}
-	identity := obs.Identify(c.Request.Context(), id)
-	r := &request{method: methodOf(c.Request)}
-	c.Set(requestKey{}, r)
-	c.Request = c.Request.WithContext(identity)
+	r := &request{Identity: *obs.Identify(c.Request.Context(), id), method: methodOf(c.Request)}
+	c.Request = c.Request.WithContext(r)
 	header := c.Writer.Header()
-	header[requestIDHeader] = identity.Header()
+	header[requestIDHeader] = r.Header()
 	header["X-Content-Type-Options"], header["Referrer-Policy"], header["Cache-Control"] = nosniff, noReferrer, noStore
 	defer func() {
 		if p := recover(); p != nil {

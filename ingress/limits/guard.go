@@ -45,7 +45,8 @@ var gates = [...]struct {
 // from one address. Errors: errs.RateLimited.
 func (l *Limits) Enter(c *gin.Context, limit httpapi.Limit) error {
 	id, how := gates[limit].class, gates[limit].how
-	if how == free {
+	checks := how == guarded || how == converting || how == keyed
+	if how == free || checks && l.has.Load()>>id&1 == 0 { // no address has counted yet: spare its hash
 		return nil
 	}
 	k, now := addressKey(id, c.ClientIP()), l.deps.Now()

@@ -29,6 +29,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -132,7 +133,7 @@ const (
 	mailed40
 	badLogin48
 	reads
-	classes
+	classes // at most 64: see [shard]
 )
 
 // Limits counts requests. Its methods may be called from any goroutine.
@@ -141,6 +142,7 @@ type Limits struct {
 	classes  [classes]class
 	limits   [classes]string // of classes, as text for replies
 	shards   [shards]*shard
+	has      atomic.Uint64    // a bit of each class that has had a meter
 	spans    [classes]tallies // of the classes that have tallies instead of meters
 	tallied  [shards]*tallyShard
 	ended    *ended
@@ -224,7 +226,7 @@ func New(cfg Config, deps Deps) (*Limits, error) {
 	l.spans[heldBids].window = cmp.Or(deps.BidLife, 5*time.Minute)
 	l.spans[adsSold].slots, l.spans[adsShown].slots = 64, 64
 	for i := range l.shards {
-		if l.shards[i], err = newShard(); err != nil {
+		if l.shards[i], err = newShard(&l.has); err != nil {
 			return nil, err
 		}
 		if l.tallied[i], err = newTallyShard(); err != nil {
@@ -357,6 +359,9 @@ func (l *Limits) check(id byte, k key, now time.Time) error {
 		return nil
 	}
 	s := l.shards[k[len(k)-1]%shards]
+	if s.has.Load()>>id&1 == 0 { // spares most requests the lock, which all of an address share
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m, ok := s.meters.Get(k)

@@ -16,7 +16,7 @@ type tally struct {
 	newest bucket
 	total  []int32 // by slot, of all nodes
 	unsent []int32 // by slot, the part that the other nodes do not have
-	dirty  uint64  // slots with a part in unsent
+	dirty  uint64  // slots with a part in unsent; if there are any, the shard has the key among its dirty ones
 }
 
 // tallies of a class span window in slots, of which there are a power of two, at most 64. A count
@@ -152,8 +152,15 @@ func (l *Limits) tallyAt(k key, n int32, sold, now time.Time) {
 
 // add counts n in the tally of k. The shard's lock is held.
 func (s *tallyShard) add(k key, of tallies, n int32, sold, now time.Time) {
-	s.tally(k, of, now).add(of.bucket(sold), n)
-	s.dirty[k] = struct{}{}
+	s.addTo(s.tally(k, of, now), k, of.bucket(sold), n)
+}
+
+// addTo counts n in t, the tally of k. The shard's lock is held.
+func (s *tallyShard) addTo(t *tally, k key, b bucket, n int32) {
+	if t.dirty == 0 { // else k is among the dirty ones already
+		s.dirty[k] = struct{}{}
+	}
+	t.add(b, n)
 }
 
 // hearTally counts a change of another node.

@@ -99,10 +99,11 @@ func (l *Limits) holdUpTo(k key, u *traffic.Unseen, most money.Micros, now time.
 	of, s := l.spans[k[0]], l.tallyShard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tally(k, of, now).sum() > int64(most) {
+	t := s.tally(k, of, now)
+	if t.sum() > int64(most) {
 		return false
 	}
-	s.add(k, of, int32(u.Amount), soldAt(u), now)
+	s.addTo(t, k, of.bucket(soldAt(u)), int32(u.Amount))
 	return true
 }
 
@@ -191,11 +192,12 @@ func (l *Limits) holdPage(k key, u *traffic.Unseen, most money.Micros, now time.
 	of, s := l.spans[k[0]], l.tallyShard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if held := money.Micros(s.tally(k, of, now).sum()); held > 0 && held+u.Amount > most {
+	t := s.tally(k, of, now)
+	if held := money.Micros(t.sum()); held > 0 && held+u.Amount > most {
 		l.stopped[k[0]].Inc()
 		return false
 	}
-	s.add(k, of, int32(u.Amount), soldAt(u), now)
+	s.addTo(t, k, of.bucket(soldAt(u)), int32(u.Amount))
 	return true
 }
 

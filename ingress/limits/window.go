@@ -2,6 +2,7 @@ package limits
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -157,13 +158,15 @@ const maxKeys = 100_000 / shards
 
 type shard struct {
 	mu     sync.Mutex
+	has    atomic.Uint64  // a bit of each class that has had a meter here
+	node   *atomic.Uint64 // the same of all shards
 	meters *simplelru.LRU[key, *meter]
 	dirty  map[key]struct{} // meters with counts for the other nodes
 }
 
-func newShard() (*shard, error) {
+func newShard(node *atomic.Uint64) (*shard, error) {
 	meters, err := simplelru.NewLRU[key, *meter](maxKeys, nil)
-	return &shard{meters: meters, dirty: make(map[key]struct{})}, err
+	return &shard{node: node, meters: meters, dirty: make(map[key]struct{})}, err
 }
 
 // meter finds or creates the meter of k, moved to now. The shard's lock is held.
@@ -171,6 +174,8 @@ func (s *shard) meter(k key, of *class, now bucket) *meter {
 	m, ok := s.meters.Get(k)
 	if !ok {
 		m = &meter{newest: now, class: of}
+		s.has.Or(1 << of.id)
+		s.node.Or(1 << of.id)
 		s.meters.Add(k, m)
 	}
 	m.forward(now)

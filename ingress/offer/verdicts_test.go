@@ -52,6 +52,24 @@ func TestCachedVerdictsEqualComputedOnes(t *testing.T) {
 	wait.Wait()
 }
 
+// Texts of one set are all remembered, and another replaces the oldest of them.
+func TestVerdictsOfOneSetStayTogether(t *testing.T) {
+	var set verdictSet
+	verdict := packedVerdict(suitability.Verdict{By: suitability.ByMemory})
+	hashes := func() (of []uint64) {
+		for i := range set {
+			of = append(of, set[i].mixed.Load()^set[i].verdict.Load())
+		}
+		return of
+	}
+	for hash := uint64(1); hash <= textsOfSet; hash++ {
+		set.add(hash, verdict)
+	}
+	require.Equal(t, []uint64{4, 3, 2, 1}, hashes())
+	set.add(5, verdict)
+	require.Equal(t, []uint64{5, 4, 3, 2}, hashes())
+}
+
 // BenchmarkConversation judges 32 turns, of which one is new.
 func BenchmarkConversation(b *testing.B) {
 	known := newVerdicts()

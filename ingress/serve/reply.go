@@ -61,10 +61,25 @@ type replyWriter struct {
 }
 
 func (w *replyWriter) text(lead, value string) {
+	if isPlain(value) {
+		w.b = append(append(append(append(w.b, lead...), '"'), value...), '"')
+		return
+	}
 	var err error
 	if w.b, err = jsontext.AppendQuote(append(w.b, lead...), value); w.err == nil {
 		w.err = err
 	}
+}
+
+// isPlain reports whether a text is a JSON string as it is. Most texts of ads are, and the general
+// encoder looks at each letter of them for longer.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // some appends a number unless it is 0.

@@ -53,7 +53,7 @@ func utc(groups []string, a slog.Attr) slog.Attr {
 type requestIDKey struct{}
 
 // Identity is the context of one request with its id. It holds the id in the form of a header's
-// values, so that both need one allocation (benchmark row beacon).
+// values, so that both need one allocation (benchmark row beacon). A larger context may embed it.
 type Identity struct {
 	context.Context
 	id [1]string

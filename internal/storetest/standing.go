@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
@@ -21,6 +22,42 @@ type Standings interface {
 	KeepStandings(ctx context.Context, changes []campaign.StandingChange) error
 	KeepPublisherVotes(ctx context.Context, votes map[uuid.UUID]int64) error
 	PublisherVotes(ctx context.Context) (map[uuid.UUID]int64, error)
+}
+
+// standingsCase: the standings of many campaigns are stored at once, each under a version of its own,
+// except for those of a campaign that changed meanwhile.
+func standingsCase(t *testing.T, s Stores, owner account.User) {
+	const many = 600 // more than a transaction writes
+	var changes []campaign.StandingChange
+	for i := range many {
+		c, err := s.Campaigns.CreateCampaign(t.Context(), campaign.NewCampaign{Campaign: NewCampaign(t, owner.ID)})
+		require.NoError(t, err)
+		changes = append(changes, campaign.StandingChange{
+			CampaignID: c.ID, Seen: c.ConfigVersion, Standing: campaign.Standing{Family: owner.ID, Vote: int64(i + 1)},
+		})
+	}
+	before := get(t, s, changes[7].CampaignID)
+	changes[7].Seen--
+	from := changes[many-1].Seen
+	require.NoError(t, s.Standings.KeepStandings(t.Context(), append(changes, campaign.StandingChange{
+		CampaignID: newID(t), Seen: 1,
+	})))
+	versions := map[int64]bool{}
+	for i := range changes {
+		got := get(t, s, changes[i].CampaignID)
+		if i == 7 {
+			require.Equal(t, before, got)
+			continue
+		}
+		require.Equal(t, changes[i].Standing, got.Standing)
+		require.Greater(t, got.ConfigVersion, from)
+		versions[got.ConfigVersion] = true
+	}
+	require.Len(t, versions, many-1)
+	changed, head, err := s.Changes.ChangedCampaigns(t.Context(), from, many)
+	require.NoError(t, err)
+	require.Len(t, changed, many-1)
+	require.Equal(t, from+many-1, head)
 }
 
 // standingCase: the standing is stored with the campaign, raises its version, and yields to the
@@ -87,6 +124,7 @@ func standingCase(t *testing.T, s Stores) {
 		require.Equal(t, c, get(t, s, c.ID))
 	}
 
+	standingsCase(t, s, owner)
 	publisherVotesCase(t, s, store)
 }
 

@@ -2,7 +2,7 @@ package campaigns
 
 import (
 	"context"
-	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -29,8 +29,15 @@ const (
 	firstCeiling = `UPDATE campaign SET ceiling = coalesce((SELECT ceiling FROM campaign WHERE ceiling > 0
 ORDER BY config_version DESC LIMIT 1), 0) WHERE id = $1 RETURNING ceiling`
 
-	keepStanding = `UPDATE campaign SET family_id = $2, vote = $3, click_rate = $4, convert_rate = $5, ceiling = $6,
-		bound = $7, config_version = $8 WHERE id = $1`
+	// In the order of ids, so that processes that write the same standings cannot deadlock.
+	lockStandings = `SELECT c.id FROM campaign c JOIN unnest($1::uuid[], $2::bigint[]) AS w (id, seen)
+		ON c.id = w.id AND c.config_version = w.seen ORDER BY c.id FOR UPDATE OF c`
+	nextVersions  = `UPDATE config_head SET version = version + $1 RETURNING version`
+	keepStandings = `UPDATE campaign SET family_id = w.family_id, vote = w.vote, click_rate = w.click_rate,
+		convert_rate = w.convert_rate, ceiling = w.ceiling, bound = w.bound, config_version = $8 + w.at
+		FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
+		WITH ORDINALITY AS w (id, family_id, vote, click_rate, convert_rate, ceiling, bound, at)
+		WHERE campaign.id = w.id`
 
 	// In the order of ids, so that processes that write the same votes cannot deadlock.
 	endPublisherVotes = `DELETE FROM publisher_vote WHERE developer_id IN (
@@ -70,13 +77,16 @@ func (s *Campaigns) BackedCharges(ctx context.Context, since, until day.Day) ([]
 	return list, pg.Failure("read charges", err)
 }
 
+// standingsAtOnce is the number of standings in one transaction. It holds config_head for the last
+// two statements, so that the changes of owners wait for milliseconds only.
+const standingsAtOnce = 500
+
 // KeepStandings stores the standings of campaigns that did not change meanwhile: an owner's change
 // takes precedence, and the next minute's run starts from it.
 func (s *Campaigns) KeepStandings(ctx context.Context, changes []campaign.StandingChange) error {
-	for i := range changes {
-		// One transaction each: config_head is held for a moment only.
+	for some := range slices.Chunk(changes, standingsAtOnce) {
 		if err := s.Transact(
-			ctx, "keep a standing", func(tx pgx.Tx) error { return stand(ctx, tx, &changes[i]) },
+			ctx, "keep standings", func(tx pgx.Tx) error { return stand(ctx, tx, some) },
 		); err != nil {
 			return err
 		}
@@ -84,25 +94,47 @@ func (s *Campaigns) KeepStandings(ctx context.Context, changes []campaign.Standi
 	return nil
 }
 
-func stand(ctx context.Context, tx pgx.Tx, change *campaign.StandingChange) error {
-	var id uuid.UUID
-	err := tx.QueryRow(ctx, lockSeen, change.CampaignID, change.Seen).Scan(&id)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil
+func stand(ctx context.Context, tx pgx.Tx, changes []campaign.StandingChange) error {
+	wanted, seen := make([]uuid.UUID, len(changes)), make([]int64, len(changes))
+	of := make(map[uuid.UUID]*campaign.Standing, len(changes))
+	for i := range changes {
+		k := &changes[i]
+		wanted[i], seen[i], of[k.CampaignID] = k.CampaignID, k.Seen, &k.Standing
 	}
+	rows, err := tx.Query(ctx, lockStandings, wanted, seen)
 	if err != nil {
 		return err
 	}
-	var c campaign.Campaign
-	if err := stampVersion(ctx, tx, &c); err != nil {
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil || len(ids) == 0 {
 		return err
 	}
-	k := &change.Standing
+	var head int64
+	if err := tx.QueryRow(ctx, nextVersions, len(ids)).Scan(&head); err != nil {
+		return err
+	}
+	var k standingColumns
+	for _, id := range ids {
+		k.add(of[id])
+	}
 	_, err = tx.Exec(
-		ctx, keepStanding, change.CampaignID, k.Family, k.Vote, k.ClickRate, k.ConvertRate, k.Ceiling, k.Bound,
-		c.ConfigVersion,
+		ctx, keepStandings, ids, k.families, k.votes, k.clickRates, k.convertRates, k.ceilings, k.bounds,
+		head-int64(len(ids)),
 	)
 	return err
+}
+
+// standingColumns holds standings by column.
+type standingColumns struct {
+	families                                  []uuid.UUID
+	votes, clickRates, convertRates, ceilings []int64
+	bounds                                    []string
+}
+
+func (c *standingColumns) add(k *campaign.Standing) {
+	c.families, c.votes = append(c.families, k.Family), append(c.votes, k.Vote)
+	c.clickRates, c.convertRates = append(c.clickRates, k.ClickRate), append(c.convertRates, k.ConvertRate)
+	c.ceilings, c.bounds = append(c.ceilings, int64(k.Ceiling)), append(c.bounds, string(k.Bound))
 }
 
 // KeepPublisherVotes replaces the votes of publishers. The keys are accounts; one that is missing
