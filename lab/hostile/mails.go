@@ -100,10 +100,9 @@ func bomb(ctx context.Context, by *visitor.Client, victims []string, r *siegeRep
 			emails = append(emails, fmt.Sprintf("%s@%s%d.example", mailbox(), of.kind, n%bombDomains))
 		}
 	}
-	rand.Shuffle(len(emails), func(i, j int) { emails[i], emails[j] = emails[j], emails[i] })
-	for _, email := range slices.Concat(emails, victims, victims, victims) {
+	for n, email := range slices.Concat(emails, victims, victims, victims) {
+		from := fmt.Sprintf("198.19.%d.7", n%bombNetworks)
 		for _, action := range []string{"register", "forgot"} {
-			from := fmt.Sprintf("198.19.%d.7", r.Bombs%bombNetworks)
 			if err := mail(ctx, by, action, email, from); err != nil {
 				return err
 			}
