@@ -102,8 +102,8 @@ func TestForgedOutcomesAreDropped(t *testing.T) {
 	require.InDelta(t, 2, metric(t, metrics, "adnet_archive_notices_forged_total"), 0)
 }
 
-// Whoever repeats what a node wrote changes nothing either: neither at once, nor in another
-// partition, nor later. Records that are late by seconds count.
+// Repeated outcomes change nothing either: neither at once, nor in another partition, nor later.
+// Records that are late by seconds count.
 func TestRepeatedOutcomesAreDropped(t *testing.T) {
 	began := time.UnixMicro(1_700_000_000_000_000)
 	outcome := func(offset int64, partition int32, after time.Duration, reason string) event.Record {

@@ -16,8 +16,8 @@ const (
 	repeatSpans = 4
 )
 
-// repeats detects sealed records that a foreign writer sends again, so that none counts twice in the
-// sums of the analytics store. Records of a process that is new are known from the first one on.
+// repeats detects sealed records that a foreign writer sends again, so that none counts twice in
+// the sums of the analytics store. A new process knows the records that it has read itself.
 type repeats struct {
 	seed   maphash.Seed
 	newest map[stream.Partition]int64
@@ -34,8 +34,8 @@ func newRepeats() *repeats {
 	return &repeats{seed: maphash.MakeSeed(), newest: make(map[stream.Partition]int64)}
 }
 
-// fresh reports whether a record of a partition, genuine and of a time, was not read before, and
-// remembers it. A record is not fresh either if its time is more than a span behind the partition's.
+// fresh reports whether a genuine record of a partition was not read before, and remembers it. A
+// record whose time is more than a span behind the partition's newest is not fresh.
 func (r *repeats) fresh(p stream.Partition, at time.Time, record []byte) bool {
 	number := at.UnixMicro() / repeatSpan.Microseconds()
 	newest, known := r.newest[p]

@@ -45,7 +45,7 @@ func (d *Document) Send(c *gin.Context) {
 	sendStatic(c, d.body)
 }
 
-// sendStatic answers c with 200 and a body that never changes: without a copy for each client, where
+// sendStatic answers c with 200 and a body that never changes, without a copy for each client where
 // the connection can.
 func sendStatic(c *gin.Context, body []byte) {
 	c.Status(http.StatusOK)
@@ -67,9 +67,8 @@ func sendStatic(c *gin.Context, body []byte) {
 	}
 }
 
-// File is a built file. It stays in the executable until the first request for a form of it, which
-// makes the form: at the start of a process that would delay it. All replies share the form, so that
-// clients which do not read theirs hold no copies.
+// File is a built file. The first request for a form of it makes the form: at the start of a
+// process that would delay it. All replies share the form, so clients that do not read it hold no copies.
 type File struct {
 	from       fs.FS
 	name       string // in from

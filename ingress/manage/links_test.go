@@ -273,8 +273,7 @@ func TestMailedCode(t *testing.T) {
 	login("battery staple", "").Fails(401, "invalid_credentials")
 }
 
-// A browser in which the console had a login is known for 90 days, for that account only, also after
-// a logout.
+// A browser in which the console had a login is known for 90 days, for that account only.
 func TestBrowsersBecomeKnown(t *testing.T) {
 	w, b := mailing(t)
 	for _, email := range []string{"a@example.com", "b@example.com"} {

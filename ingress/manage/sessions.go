@@ -161,7 +161,7 @@ func (a *API) asking(c *gin.Context, email string) (ctx context.Context, known f
 	return account.WithAsker(ctx, account.Asker{Network: traffic.Block(address), Known: known}), known
 }
 
-// browserLife is the time for which a browser stays known after a page of the console had a session.
+// browserLife is the time for which a browser stays known after the console had a session in it.
 const browserLife = 90 * 24 * time.Hour
 
 // noteBrowser makes a browser with the console's session known to the account of an e-mail, for
@@ -191,7 +191,7 @@ func (a *API) knowsBrowser(c *gin.Context, email string) bool {
 	return err == nil && strings.EqualFold(claims.Email, strings.TrimSpace(email))
 }
 
-// provesLogin reports whether a cookie of noteBrowser is of the account of an e-mail and not too old.
+// provesLogin reports whether a cookie of noteBrowser is of the account of an e-mail and not old.
 func (a *API) provesLogin(proof, email string) bool {
 	sealed, err := base64.RawURLEncoding.DecodeString(proof)
 	if err != nil || len(sealed) == 0 {

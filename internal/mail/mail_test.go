@@ -36,7 +36,8 @@ func newServer(t *testing.T) *server {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	s := &server{
-		port: l.Addr().(*net.TCPAddr).Port, mails: make(chan string, 64), end: make(chan struct{}), tried: map[string]int{},
+		port: l.Addr().(*net.TCPAddr).Port, mails: make(chan string, 64), end: make(chan struct{}),
+		tried: map[string]int{},
 	}
 	go func() {
 		for {

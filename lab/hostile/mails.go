@@ -30,11 +30,11 @@ const (
 var bombs = []struct {
 	kind     string
 	accounts int
-}{{"refuse", 2}, {"busy", 2}, {"slow", 8}}
+}{{"refuse", 1}, {"busy", 1}, {"slow", 12}}
 
 // bombMails requests mails to domains that refuse, put off or do not answer, and mails of the owner
-// and of newcomers, from a few networks, on a node that confirms e-mails. Then the owner asks for new
-// passwords and newcomers register, each from a network of its own.
+// and of newcomers, from a few networks, on a node that confirms e-mails. Then the owner asks for
+// new passwords and newcomers register, each from a network of its own.
 func (s *suite) bombMails(ctx context.Context, owner string, r *siegeReport) error {
 	s.say("a mail bomber")
 	mails, err := newMailServer()

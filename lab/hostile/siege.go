@@ -46,7 +46,7 @@ const (
 	collectorRows  = 10
 )
 
-// besiege plays the strangers who want nobody to log in, to change anything or to get a mail.
+// besiege plays the strangers that keep others from logging in, changing anything and getting mail.
 func (s *suite) besiege(ctx context.Context) error {
 	r := &siegeReport{}
 	s.report.Siege = r
@@ -125,7 +125,9 @@ func (s *suite) floodLogins(ctx context.Context, owner string, r *siegeReport) e
 		s.breach("%d of %d good logins passed within %s beside a flood of logins", r.Passed, r.Logins, loginMost)
 	}
 	if r.Floods < siegers || r.Logins == 0 {
-		s.breach("a flood of logins with %d answers and %d good logins, so this run does not test it", r.Floods, r.Logins)
+		s.breach(
+			"a flood of logins with %d answers and %d good logins, so this run does not test it", r.Floods, r.Logins,
+		)
 	}
 	return ctx.Err()
 }
@@ -177,8 +179,8 @@ func console(cookie, key string) http.Header {
 
 const office = "203.0.113.5" // the address of the owner, of a neighbour and of the collector
 
-// collectKeys uses idempotency keys beside an owner in the console: a neighbour and a stranger repeat
-// the owner's call with its key, and strangers make thousands of keyed calls.
+// collectKeys uses idempotency keys beside an owner in the console: a neighbour and a stranger
+// repeat the owner's call with its key, and strangers make thousands of keyed calls.
 func (s *suite) collectKeys(ctx context.Context, owner string, r *siegeReport) error {
 	s.say("a collector of idempotency keys")
 	neighbour, err := s.world.owner(ctx)
@@ -234,8 +236,8 @@ func (w *world) newKey(ctx context.Context, cookie, key string) (string, error) 
 	return reply.Text("key"), err
 }
 
-// collect makes the keyed calls of strangers on routes that need no login: from the owner's network,
-// then each from an IPv6 network of its own.
+// collect makes the keyed calls of strangers on routes that need no login: from the owner's
+// network, then each from an IPv6 network of its own.
 func (s *suite) collect(ctx context.Context, r *siegeReport) error {
 	paths := []string{"/api/auth?action=verify", "/api/auth?action=reset", "/api/billing?action=payout"}
 	under, part := errgroup.WithContext(ctx)

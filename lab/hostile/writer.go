@@ -60,7 +60,7 @@ const (
 	writerAsks    = 300 // for ads above the balance
 	writerCounts  = 200 // forged messages of each exchange
 	writerRecords = 1_000
-	writerClicks  = 20
+	writerClicks  = 14
 )
 
 // write plays the writer.
@@ -121,7 +121,8 @@ func (v *writer) prepare(ctx context.Context) (err error) {
 func (v *writer) show(ctx context.Context) (status int, ad object, err error) {
 	from := visitor.Address(uint32(time.Now().UnixNano()))
 	status, _, text, err := v.s.world.send(ctx, request{
-		Method: "POST", Path: "/v1/ad-request", Bearer: v.publisher.key, From: from, JSON: object{"context": writerWord},
+		Method: "POST", Path: "/v1/ad-request", Bearer: v.publisher.key, From: from,
+		JSON: object{"context": writerWord},
 	})
 	if ad = adOf(text); ad == nil {
 		return status, nil, err
@@ -216,7 +217,8 @@ func (v *writer) dropped(ctx context.Context) (sum int64, err error) {
 // forged returns outcomes that the campaign lost by a cap, notices of its bids, and impressions and
 // clicks of it without a token.
 func (v *writer) forged() (records []*kgo.Record, err error) {
-	campaign, owner, publisher := uuid.MustParse(v.campaign), uuid.MustParse(v.owner.id), uuid.MustParse(v.publisher.developer)
+	campaign, owner := uuid.MustParse(v.campaign), uuid.MustParse(v.owner.id)
+	publisher := uuid.MustParse(v.publisher.developer)
 	now := time.Now().UnixMicro()
 	for n := range writerRecords {
 		id, err := uuid.NewV7()
@@ -395,7 +397,7 @@ func (v *writer) counts(ctx context.Context) error {
 var roomAmounts = regexp.MustCompile(`"(daily|total|balance)":\d+`)
 
 // rooms raises the budgets and the balance of the campaign in Redis and requests ads for more than
-// the advertiser paid. Nobody pays for what is shown above it.
+// the advertiser paid. What is shown above that is free.
 func (v *writer) rooms(ctx context.Context) error {
 	w := v.s.world
 	key := w.Prefix + ":{catalog}:rooms"
@@ -426,7 +428,9 @@ func (v *writer) rooms(ctx context.Context) error {
 	var shown int64
 	err = w.eventually(ctx, func() (bool, error) {
 		before := shown
-		shown, err = v.s.sum(ctx, `SELECT toInt64(count()) FROM EVENTS WHERE campaign_id = ? AND type = 'impression'`, v.campaign)
+		shown, err = v.s.sum(
+			ctx, `SELECT toInt64(count()) FROM EVENTS WHERE campaign_id = ? AND type = 'impression'`, v.campaign,
+		)
 		return err != nil || shown > 0 && shown == before, err
 	})
 	if err != nil {
@@ -446,17 +450,14 @@ func (v *writer) rooms(ctx context.Context) error {
 func (v *writer) clicks(ctx context.Context) error {
 	w := v.s.world
 	from := visitor.Address(uint32(time.Now().UnixNano()))
-	count := func() (n int64, err error) {
-		return v.s.sum(ctx, `SELECT toInt64(countIf(charge > 0)) FROM EVENTS WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`,
-			w.cpc, v.publisher.developer)
-	}
 	links := make([]string, 0, writerClicks)
 	for range writerClicks {
 		ad, err := w.ad(ctx, v.publisher, "zqcpcqz", from)
 		if err != nil {
 			continue // counted below
 		}
-		if _, _, _, err := w.send(ctx, request{Method: "GET", Path: ad.Text("impression_url"), From: from}); err != nil {
+		seen := request{Method: "GET", Path: ad.Text("impression_url"), From: from}
+		if _, _, _, err := w.send(ctx, seen); err != nil {
 			return err
 		}
 		links = append(links, ad.Text("click_url"))
@@ -478,7 +479,8 @@ func (v *writer) clicks(ctx context.Context) error {
 	}
 	_ = schedule.Pause(ctx, 3*time.Second) // settled and archived
 	var err error
-	v.loot.Clicks, err = count()
+	v.loot.Clicks, err = v.s.sum(ctx, `SELECT toInt64(countIf(charge > 0)) FROM EVENTS
+WHERE campaign_id = ? AND type = 'click' AND developer_id = ?`, w.cpc, v.publisher.developer)
 	return err
 }
 
@@ -495,14 +497,18 @@ func (v *writer) judge() {
 		s.breach("a writer to Redis made an advertiser pay %d micro-USD, above its balance", l.Charged)
 	}
 	if l.Requests != 0 || l.Causes != 0 {
-		s.breach("a writer to Kafka changed statistics by %d requests and a diagnosis by %d causes", l.Requests, l.Causes)
+		s.breach(
+			"a writer to Kafka changed statistics by %d requests and a diagnosis by %d causes", l.Requests, l.Causes,
+		)
 	}
 	if l.Moved != 0 {
 		s.breach("a writer to Kafka moved %d micro-USD of charges", l.Moved)
 	}
 	if l.Campaigns == 0 || l.Messages == 0 || l.Records == 0 || l.Repeated == 0 {
-		s.breach("a writer with %d campaigns, %d messages, %d and %d records, so this run does not test it", l.Campaigns,
-			l.Messages, l.Records, l.Repeated)
+		s.breach(
+			"a writer with %d campaigns, %d messages, %d and %d records, so this run does not test it",
+			l.Campaigns, l.Messages, l.Records, l.Repeated,
+		)
 	}
 	s.say("writer: %+v", *l)
 }

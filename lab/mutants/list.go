@@ -553,7 +553,7 @@ var mutants = []mutant{
 		tests: []string{"./consumers/archive"}, run: "TestForgedOutcomesAreDropped",
 	},
 	{
-		name: "outcomes-repeated", nightly: true, protects: "whoever sends outcomes again changes no sums",
+		name: "outcomes-repeated", nightly: true, protects: "outcomes that are sent again change no sums",
 		file: "consumers/archive/repeats.go",
 		old:  "if _, repeated := seen[sum]; repeated {", new: "if _, repeated := seen[sum]; repeated && at.IsZero() {",
 		tests: []string{"./consumers/archive"}, run: "TestRepeatedOutcomesAreDropped",
