@@ -63,10 +63,10 @@ fault: ## Inject faults into a real stack, then check the counts (15 minutes; SH
 fault-breaks: ## Build adnet without each of two protections; the fault suite must fail each time.
 	@lab/breaks.sh fault --only ingress_kill_on_spool
 
-hostile: ## Attack the real stack, then check the counts (5 minutes; SHORT=1: 90 s). HOSTILE_SEED=n BREAK=cure.
+hostile: ## Attack the real stack, then check the counts (6 minutes; SHORT=1: 2 minutes). HOSTILE_SEED=n BREAK=cure.
 	@deploy/test.sh --run $(GO) run ./lab/hostile $(if $(SHORT),--short) $(if $(BREAK),--break $(BREAK))
 
-hostile-breaks: ## Build adnet without each of eleven protections; the hostile suite must fail each time.
+hostile-breaks: ## Build adnet without each of fifteen protections; the hostile suite must fail each time.
 	@deploy/test.sh --run lab/breaks.sh hostile --short
 
 clients: ## Generate clients from openapi.json with two generators, type-check and run them against a real server.

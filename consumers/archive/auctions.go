@@ -13,7 +13,9 @@ import (
 
 // NewAuctions archives the outcomes of auctions. Errors: as [New].
 func NewAuctions(cfg Config, deps CopyDeps[report.Auction]) (*Copier[report.Auction], error) {
-	return newCopier(cfg, deps, topic[report.Auction]{"auctions", "Outcomes of auctions", auctionRow})
+	return newCopier(cfg, deps, topic[report.Auction]{
+		"auctions", "Outcomes of auctions", auctionRow, func(row *report.Auction) time.Time { return row.At },
+	})
 }
 
 func auctionRow(value []byte) (report.Auction, bool) {

@@ -102,6 +102,46 @@ func TestForgedOutcomesAreDropped(t *testing.T) {
 	require.InDelta(t, 2, metric(t, metrics, "adnet_archive_notices_forged_total"), 0)
 }
 
+// Repeated outcomes change nothing either: neither at once, nor in another partition, nor later.
+// Records that are late by seconds count.
+func TestRepeatedOutcomesAreDropped(t *testing.T) {
+	began := time.UnixMicro(1_700_000_000_000_000)
+	outcome := func(offset int64, partition int32, after time.Duration, reason string) event.Record {
+		id := newID()
+		r := sealed(keys.Outcomes(), record(t, offset, &event.Auction{
+			AuctionId: id[:], AtUs: began.Add(after).UnixMicro(), Reason: reason,
+		}))
+		r.Partition = partition
+		return r
+	}
+	again := func(r event.Record, offset int64, partition int32) event.Record {
+		r.Offset, r.Partition = offset, partition
+		return r
+	}
+	first := outcome(1, 0, 0, "first")
+	next := outcome(3, 0, 10*time.Second, "next")
+	newer := outcome(5, 0, 5*time.Minute, "newer")
+	log := &scripted{polls: [][]event.Record{
+		{first, again(first, 2, 0), next, outcome(4, 0, 2*time.Second, "late"), again(next, 1, 1)},
+		{again(first, 5, 0), newer, again(first, 7, 0), again(next, 8, 0), again(newer, 9, 0)},
+		{outcome(10, 0, 6*time.Minute, "last")},
+	}}
+	sink, metrics := &auctionSink{}, prometheus.NewRegistry()
+	a, err := archive.NewAuctions(config, archive.CopyDeps[report.Auction]{
+		Records: log, Insert: sink.InsertAuctions, Seal: keys.Outcomes(), Log: quiet(), Metrics: metrics,
+	})
+	require.NoError(t, err)
+	stop := run(t, a.Run)
+	require.Eventually(t, func() bool { return sink.len() >= 5 }, patience, time.Millisecond)
+	stop()
+	var reasons []string
+	for i := range sink.rows {
+		reasons = append(reasons, sink.rows[i].Reason)
+	}
+	require.Equal(t, []string{"first", "next", "late", "newer", "last"}, reasons)
+	require.InDelta(t, 6, metric(t, metrics, "adnet_archive_auctions_repeated_total"), 0)
+}
+
 // metric returns a counter.
 func metric(t *testing.T, of *prometheus.Registry, name string) float64 {
 	t.Helper()

@@ -35,6 +35,9 @@ type topic[R any] struct {
 	name   string // of the metrics and log lines: auctions, notices
 	help   string
 	decode func(value []byte) (row R, ok bool)
+	// at returns the time of a record whose repetitions would count in sums; nil if one replaces the
+	// other.
+	at func(row *R) time.Time
 }
 
 // Seal opens records that nodes of this installation sealed; see token.Seal.
@@ -46,13 +49,15 @@ type Seal interface {
 // counted and dropped. A crash between insert and commit may cut the repeated records differently,
 // so that some arrive twice. No money depends on them.
 type Copier[R any] struct {
-	cfg     Config
-	deps    CopyDeps[R]
-	topic   topic[R]
-	rows    prometheus.Counter
-	dropped prometheus.Counter
-	forged  prometheus.Counter
-	often   *obs.LimitedLogger
+	cfg      Config
+	deps     CopyDeps[R]
+	topic    topic[R]
+	repeats  *repeats
+	rows     prometheus.Counter
+	dropped  prometheus.Counter
+	forged   prometheus.Counter
+	repeated prometheus.Counter
+	often    *obs.LimitedLogger
 }
 
 func newCopier[R any](cfg Config, deps CopyDeps[R], s topic[R]) (*Copier[R], error) {
@@ -63,7 +68,7 @@ func newCopier[R any](cfg Config, deps CopyDeps[R], s topic[R]) (*Copier[R], err
 		return nil, errors.New("archive: records, insert, seal, log and metrics are required")
 	}
 	return &Copier[R]{
-		cfg: cfg, deps: deps, topic: s, often: obs.Limited(deps.Log, time.Second),
+		cfg: cfg, deps: deps, topic: s, repeats: newRepeats(), often: obs.Limited(deps.Log, time.Second),
 		rows: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_archive_" + s.name + "_total", Help: s.help + " archived.",
 		})),
@@ -74,6 +79,10 @@ func newCopier[R any](cfg Config, deps CopyDeps[R], s topic[R]) (*Copier[R], err
 		forged: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adnet_archive_" + s.name + "_forged_total",
 			Help: s.help + " dropped: no node of this installation sealed them.",
+		})),
+		repeated: obs.Register(deps.Metrics, prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "adnet_archive_" + s.name + "_repeated_total",
+			Help: s.help + " dropped: read before, or minutes older than others of their partition.",
 		})),
 	}, nil
 }
@@ -148,6 +157,10 @@ func (c *Copier[R]) block(records []event.Record) (token string, rows []R) {
 		row, ok := c.topic.decode(value)
 		if !ok {
 			c.dropped.Inc()
+			continue
+		}
+		if c.topic.at != nil && !c.repeats.fresh(p, c.topic.at(&row), r.Value) {
+			c.repeated.Inc()
 			continue
 		}
 		rows = append(rows, row)

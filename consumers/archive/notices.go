@@ -12,7 +12,7 @@ import (
 
 // NewNotices archives the notices of exchanges about bids. Errors: as [New].
 func NewNotices(cfg Config, deps CopyDeps[report.Notice]) (*Copier[report.Notice], error) {
-	return newCopier(cfg, deps, topic[report.Notice]{"notices", "OpenRTB notices", noticeRow})
+	return newCopier(cfg, deps, topic[report.Notice]{"notices", "OpenRTB notices", noticeRow, nil})
 }
 
 var (

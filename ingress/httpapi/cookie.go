@@ -14,11 +14,13 @@ import (
 // without a preflight, and no route answers one.
 const ConsoleHeader = "X-Adnet-Console"
 
-// The names of the session cookie. A browser accepts a name that begins with __Host- only over
-// https and only from this host, so another host of the same domain cannot set its own session.
+// The names of the session cookie, and the end of the name of the cookie of an earlier login. A
+// browser accepts a name that begins with __Host- only over https and only from this host, so
+// another host of the same domain cannot set its own session.
 const (
 	secureCookie = "__Host-adnet"
 	plainCookie  = "adnet"
+	browserPart  = "-browser"
 )
 
 // FromConsole reports whether c was sent by a page of the console at baseURL: it has the console's
@@ -61,15 +63,41 @@ func OnLoopback(baseURL string) bool {
 // SetSession sets the session cookie of the browser for a time; an empty token deletes it. Scripts
 // cannot read the cookie, and other sites cannot send it.
 func SetSession(c *gin.Context, baseURL, token string, life time.Duration) {
-	secure := strings.HasPrefix(baseURL, "https://")
-	cookie := &http.Cookie{
-		Name: cookieName(secure), Value: token, Path: "/", MaxAge: int(life.Seconds()),
-		Secure: secure, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	setCookie(c, baseURL, http.Cookie{Value: token, MaxAge: int(life.Seconds())})
+}
+
+// SetBrowser sets the cookie that proves an earlier login of the browser for a time.
+func SetBrowser(c *gin.Context, baseURL, value string, life time.Duration) {
+	setCookie(c, baseURL, http.Cookie{Name: browserPart, Value: value, MaxAge: int(life.Seconds())})
+}
+
+// Browser returns the value of [SetBrowser], and the session token of the same browser. Each is
+// empty without its cookie, and in a request that no page of the console sent.
+func Browser(c *gin.Context, baseURL string) (value, session string) {
+	return consoleCookie(c, baseURL, browserPart), consoleCookie(c, baseURL, "")
+}
+
+// consoleCookie returns the value of a cookie of the console, whose name ends with part.
+func consoleCookie(c *gin.Context, baseURL, part string) string {
+	if !FromConsole(c, baseURL) {
+		return ""
 	}
-	if token == "" {
+	cookie, err := c.Request.Cookie(cookieName(strings.HasPrefix(baseURL, "https://")) + part)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// setCookie sets a cookie of the console. Its name becomes the end of that of the session's.
+func setCookie(c *gin.Context, baseURL string, cookie http.Cookie) {
+	secure := strings.HasPrefix(baseURL, "https://")
+	cookie.Name = cookieName(secure) + cookie.Name
+	cookie.Path, cookie.Secure, cookie.HttpOnly, cookie.SameSite = "/", secure, true, http.SameSiteStrictMode
+	if cookie.Value == "" {
 		cookie.MaxAge = -1
 	}
-	http.SetCookie(c.Writer, cookie)
+	http.SetCookie(c.Writer, &cookie)
 }
 
 func cookieName(secure bool) string {
@@ -85,15 +113,8 @@ func (a *Auth) session(c *gin.Context) (string, bool) {
 	if _, sent := c.Request.Header["Authorization"]; sent || a.deps.BaseURL == nil {
 		return Bearer(c)
 	}
-	base := a.deps.BaseURL()
-	if !FromConsole(c, base) {
-		return "", false
-	}
-	cookie, err := c.Request.Cookie(cookieName(strings.HasPrefix(base, "https://")))
-	if err != nil {
-		return "", false
-	}
-	return cookie.Value, cookie.Value != ""
+	value := consoleCookie(c, a.deps.BaseURL(), "")
+	return value, value != ""
 }
 
 // rightPassword is the key of a request's context after a right password.

@@ -39,16 +39,41 @@ func (d *Document) Send(c *gin.Context) {
 			return
 		}
 	}
-	Send(c, http.StatusOK, d.kind, d.body)
+	if len(c.Writer.Header()["Content-Type"]) == 0 {
+		c.Header("Content-Type", d.kind)
+	}
+	sendStatic(c, d.body)
 }
 
-// File is a built file. It stays in the executable: each reply reads it, because copies of all files
-// would be megabytes in the memory of each node. Texts also have compressed forms, which the first
-// request for a form makes: at the start of a process they would delay it.
+// sendStatic answers c with 200 and a body that never changes, without a copy for each client where
+// the connection can.
+func sendStatic(c *gin.Context, body []byte) {
+	c.Status(http.StatusOK)
+	var to http.ResponseWriter = c.Writer
+	for {
+		switch w := to.(type) {
+		case interface {
+			WriteStatic(body []byte) (int, error)
+		}:
+			c.Writer.WriteHeaderNow()
+			_, _ = w.WriteStatic(body) // fails only if the client is gone
+			return
+		case interface{ Unwrap() http.ResponseWriter }:
+			to = w.Unwrap()
+		default:
+			_, _ = c.Writer.Write(body)
+			return
+		}
+	}
+}
+
+// File is a built file. The first request for a form of it makes the form: at the start of a
+// process that would delay it. All replies share the form, so clients that do not read it hold no copies.
 type File struct {
 	from       fs.FS
 	name       string // in from
 	kind, etag string
+	whole      func() ([]byte, error)
 	packed     []packed // smallest first; none of a medium that is compressed already
 }
 
@@ -71,7 +96,7 @@ func ReadFiles(from fs.FS, dir string) (map[string]*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.etag = NewDocument(f.kind, content).etag
+		f.etag, f.whole = NewDocument(f.kind, content).etag, sync.OnceValues(f.Content)
 		if strings.HasPrefix(f.kind, "text/") || f.kind == "image/svg+xml" {
 			f.packed = []packed{f.form("br", brotliWriter), f.form("gzip", gzipWriter)}
 		}
@@ -130,7 +155,7 @@ const Forever = "public, max-age=31536000, immutable"
 // Send answers c with the smallest form of the file that the header Accept-Encoding allows.
 func (f *File) Send(c *gin.Context) error {
 	c.Header("Vary", "Accept-Encoding")
-	form, body := Document{kind: f.kind, etag: f.etag}, f.Content
+	form, body := Document{kind: f.kind, etag: f.etag}, f.whole
 	for _, p := range f.packed {
 		if accepts(c.GetHeader("Accept-Encoding"), p.coding) {
 			c.Header("Content-Encoding", p.coding)

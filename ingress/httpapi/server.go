@@ -273,7 +273,11 @@ func refuse(w http.ResponseWriter, status int, problem string) {
 	_ = json.MarshalWrite(w, envelope(errs.New(code, "%s", problem)), json.Deterministic(true))
 }
 
-func document(c *gin.Context) error { return Bytes(c, http.StatusOK, openapi.Document) }
+func document(c *gin.Context) error {
+	c.Writer.Header()["Content-Type"] = jsonReply
+	sendStatic(c, openapi.Document)
+	return nil
+}
 
 func alive(c *gin.Context) error { return JSON(c, http.StatusOK, map[string]any{"status": "ok"}) }
 

@@ -3,6 +3,7 @@ package manage_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"adnet/ingress/httpapi"
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/manage"
 	"adnet/internal/account"
@@ -269,4 +271,49 @@ func TestMailedCode(t *testing.T) {
 	require.Equal(t, guesses, b.guesses, "a right password is no guess")
 	login("correct horse", "").As(200) // the network is known by now
 	login("battery staple", "").Fails(401, "invalid_credentials")
+}
+
+// A browser in which the console had a login is known for 90 days, for that account only.
+func TestBrowsersBecomeKnown(t *testing.T) {
+	w, b := mailing(t)
+	for _, email := range []string{"a@example.com", "b@example.com"} {
+		_, err := w.accounts.Register(t.Context(), email, "correct horse")
+		require.NoError(t, err)
+	}
+	call := func(method, path, body, address, cookie string) *http.Response {
+		r := ingresstest.Request(method, path, body)
+		r.RemoteAddr, r.Host = address+":1", "ads.example"
+		r.Header.Set(httpapi.ConsoleHeader, "1")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.Header.Set("Cookie", cookie)
+		return w.Send(t, r).Result()
+	}
+	login := func(email, address, cookie string) *http.Response {
+		return call(
+			"POST", "/api/auth", fmt.Sprintf(`{"email":%q,"password":"correct horse","cookie":true}`, email), address,
+			cookie,
+		)
+	}
+	cookieOf := func(r *http.Response, name string) string {
+		require.Equal(t, 200, r.StatusCode)
+		require.Len(t, r.Cookies(), 1)
+		require.Equal(t, name, r.Cookies()[0].Name)
+		return name + "=" + r.Cookies()[0].Value
+	}
+	session := cookieOf(login("a@example.com", "192.0.2.1", ""), "__Host-adnet")
+	browser := cookieOf(call("GET", "/api/info", "", "192.0.2.1", session), "__Host-adnet-browser")
+	again := call("GET", "/api/info", "", "192.0.2.1", session+"; "+browser)
+	require.Equal(t, 200, again.StatusCode)
+	require.Empty(t, again.Cookies(), "it is known")
+	require.Empty(t, call("GET", "/api/info", "", "192.0.2.1", browser).Cookies(), "no session")
+
+	b.doubts = true
+	require.Equal(t, 429, login("a@example.com", "198.51.100.1", "").StatusCode)
+	require.Equal(t, 429, login("b@example.com", "198.51.100.1", browser).StatusCode)
+	require.Equal(t, 429, login("b@example.com", "198.51.100.1", session).StatusCode)
+	require.Equal(t, 429, login("a@example.com", "198.51.100.1", browser[:len(browser)-4]+"AAAA").StatusCode)
+	require.Equal(t, 200, login("A@example.com", "198.51.100.1", browser).StatusCode)
+	require.Equal(t, 200, login("a@example.com", "198.51.100.2", session).StatusCode)
+	w.Now = w.Now.Add(91 * 24 * time.Hour)
+	require.Equal(t, 429, login("a@example.com", "203.0.113.1", browser+"; "+session).StatusCode)
 }

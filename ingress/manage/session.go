@@ -206,6 +206,8 @@ type infoReply struct {
 }
 
 // info returns the data that a page needs about the installation and its visitor before a login.
+// After a login it makes the browser known, here and not in the login's reply, which sets one
+// cookie: the session.
 func (a *API) info(c *gin.Context, _ httpapi.None) (infoReply, error) {
 	reply := infoReply{
 		BaseURL: a.baseURL(), Signup: a.deps.Signup, Demo: []string{}, Here: httpapi.FromConsole(c, a.baseURL()),
@@ -225,6 +227,9 @@ func (a *API) info(c *gin.Context, _ httpapi.None) (infoReply, error) {
 		known := answerUser(u)
 		known.Lacks = a.deps.Auth.Lacks(c, u, session)
 		reply.User = &known
+		if err := a.noteBrowser(c, u.Email); err != nil {
+			return reply, err
+		}
 	case !errs.Is(err, errs.InvalidToken): // a store is unavailable
 		return reply, err
 	}

@@ -2,7 +2,10 @@ package manage
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -149,13 +152,58 @@ func (a *API) checkLogin(c *gin.Context, in credentials) (account.User, error) {
 }
 
 // asking returns the context in which a password of the account of an e-mail is hashed, in the turn
-// of the caller's network, and whether the account knows that network.
+// of the caller's network, and whether the account knows that network or browser.
 func (a *API) asking(c *gin.Context, email string) (ctx context.Context, known func() bool) {
 	ctx, address := c.Request.Context(), c.ClientIP()
 	known = sync.OnceValue(func() bool {
-		return a.deps.Accounts.KnowsNetwork(ctx, email, traffic.Network(address))
+		return a.knowsBrowser(c, email) || a.deps.Accounts.KnowsNetwork(ctx, email, traffic.Network(address))
 	})
 	return account.WithAsker(ctx, account.Asker{Network: traffic.Block(address), Known: known}), known
+}
+
+// browserLife is the time for which a browser stays known after the console had a session in it.
+const browserLife = 90 * 24 * time.Hour
+
+// noteBrowser makes a browser with the console's session known to the account of an e-mail, for
+// [browserLife], unless it is. Logging out leaves it known.
+func (a *API) noteBrowser(c *gin.Context, email string) error {
+	proof, session := httpapi.Browser(c, a.baseURL())
+	if session == "" || a.provesLogin(proof, email) {
+		return nil
+	}
+	until := binary.BigEndian.AppendUint64(nil, uint64(a.deps.Now().Add(browserLife).Unix()))
+	sealed, err := a.deps.Sessions.SealSecret(until, ofBrowser(email))
+	if err != nil {
+		return err
+	}
+	httpapi.SetBrowser(c, a.baseURL(), base64.RawURLEncoding.EncodeToString(sealed), browserLife)
+	return nil
+}
+
+// knowsBrowser reports whether a cookie of the browser proves an earlier login to the account of an
+// e-mail: that of noteBrowser, or a session.
+func (a *API) knowsBrowser(c *gin.Context, email string) bool {
+	proof, session := httpapi.Browser(c, a.baseURL())
+	if a.provesLogin(proof, email) {
+		return true
+	}
+	claims, err := a.deps.Sessions.Verify(session, a.deps.Now())
+	return err == nil && strings.EqualFold(claims.Email, strings.TrimSpace(email))
+}
+
+// provesLogin reports whether a cookie of noteBrowser is of the account of an e-mail and not old.
+func (a *API) provesLogin(proof, email string) bool {
+	sealed, err := base64.RawURLEncoding.DecodeString(proof)
+	if err != nil || len(sealed) == 0 {
+		return false
+	}
+	until, err := a.deps.Sessions.OpenSecret(sealed, ofBrowser(email), a.deps.Now())
+	return err == nil && len(until) == 8 && binary.BigEndian.Uint64(until) > uint64(a.deps.Now().Unix())
+}
+
+// ofBrowser names the use of the cookie and its account, so that no other sealed text is one.
+func ofBrowser(email string) []byte {
+	return []byte("browser of " + strings.ToLower(strings.TrimSpace(email)))
 }
 
 // noteNetwork makes the caller's network known to an account.

@@ -133,7 +133,7 @@ func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complain
 		"Advertiser": t.sponsor(c.Request.Context(), &auction, in),
 		"Surface":    auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region,
 		"Language": auction.Language, "NoConsent": auction.NoConsent,
-		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format(time.DateTime), "PaidFor": paidFor,
+		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format("2006-01-02 15:04"), "PaidFor": paidFor,
 		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Answered": of.Email != "",
 		"Problem": in.Problems[of.problem],
 		"Reasons": in.reasons(of.Reason), "Text": of.Text, "Email": of.Email,

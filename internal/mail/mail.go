@@ -36,7 +36,7 @@ type Config struct {
 func (c Config) On() bool { return c.Host != "" }
 
 const (
-	senders = 8
+	senders = 16
 	tries   = 4
 	timeout = 20 * time.Second
 )

@@ -25,6 +25,7 @@ import (
 type server struct {
 	port  int
 	mails chan string
+	end   chan struct{} // closed when slow.example answers
 	mu    sync.Mutex
 	tried map[string]int // by domain
 }
@@ -34,7 +35,10 @@ func newServer(t *testing.T) *server {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
-	s := &server{port: l.Addr().(*net.TCPAddr).Port, mails: make(chan string, 64), tried: map[string]int{}}
+	s := &server{
+		port: l.Addr().(*net.TCPAddr).Port, mails: make(chan string, 64), end: make(chan struct{}),
+		tried: map[string]int{},
+	}
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -64,8 +68,8 @@ func (s *server) recipient(line string) string {
 		return "550 no such user"
 	case "busy.example":
 		return "450 try again"
-	case "slow.example":
-		time.Sleep(time.Minute)
+	case "slow.example", "sub.slow.example":
+		<-s.end
 	}
 	return "250 ok"
 }
@@ -141,6 +145,7 @@ func TestSend(t *testing.T) {
 func TestFailuresDelayNoOther(t *testing.T) {
 	server := newServer(t)
 	s := running(t, server.port, time.Hour)
+	defer close(server.end)
 	for n := range 6 {
 		for _, domain := range []string{"slow.example", "sub.slow.example"} {
 			s.Send(account.Letter{To: "a@" + domain, Network: fmt.Sprint("slow", n)})

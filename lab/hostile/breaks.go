@@ -50,4 +50,20 @@ var breaks = product.Cures{
 		File: "ingress/limits/unseen.go",
 		Old:  "!l.holdPublisher(u, daily, now) {", New: "!l.holdPublisher(u, daily, now) && u.Page {",
 	}}},
+	"turns": {Breach: "good logins passed", Without: []product.Replacement{{
+		File: "internal/account/queue.go",
+		Old:  "a, _ := ctx.Value(askerKey{}).(Asker)", New: "a := Asker{}",
+	}}},
+	"keys": {Breach: "rows of idempotency keys", Without: []product.Replacement{{
+		File: "ingress/idempotency/idempotency.go",
+		Old:  "return status >= http.StatusOK && status < http.StatusMultipleChoices", New: "return status < 500",
+	}}},
+	"mails": {Breach: "beside a mail bomber", Without: []product.Replacement{{
+		File: "internal/mail/queue.go",
+		Old:  "case o.running, busy[o.domain] >= domainSenders, networks[o.Network]:", New: "case o.running:",
+	}}},
+	"repeats": {Breach: "changed statistics", Without: []product.Replacement{{
+		File: "consumers/archive/repeats.go",
+		Old:  "if _, repeated := seen[sum]; repeated {", New: "if _, repeated := seen[sum]; repeated && at.IsZero() {",
+	}}},
 }

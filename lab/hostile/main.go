@@ -1,10 +1,11 @@
 // Command hostile simulates attackers of adnet and measures their gains: strangers, colluding
 // accounts, a dishonest publisher, an advertiser that changes its page, a reader that repeats
-// clicks, slow or greedy clients, and advertisers and publishers that show ads to people in crisis.
+// clicks, slow or greedy clients, advertisers and publishers that show ads to people in crisis, and
+// writers to Redis and Kafka.
 // Each has a budget of requests. Honest traffic continues meanwhile.
 //
-//	make hostile             5 minutes; HOSTILE_SEED=n repeats the random choices
-//	make hostile SHORT=1     90 seconds, which CI runs
+//	make hostile             6 minutes; HOSTILE_SEED=n repeats the random choices
+//	make hostile SHORT=1     2 minutes, which CI runs
 //	make hostile-breaks      builds adnet without a cure, once for each: each run must notice
 //
 // It creates its own databases, topics and keys on the servers of the stack, and starts one ingress
@@ -34,7 +35,7 @@ import (
 
 type settings struct {
 	Seed  uint64 `name:"seed" env:"HOSTILE_SEED" help:"Seed of the random choices; 0 takes one from the clock."`
-	Short bool   `name:"short" help:"Run for 90 seconds."`
+	Short bool   `name:"short" help:"Run for 2 minutes."`
 	Break string `name:"break" help:"Build adnet without this protection; the run must fail. --cures lists them."`
 	Cures bool   `name:"cures" help:"List the protections that a build can omit."`
 }
@@ -71,6 +72,8 @@ type report struct {
 	Needs  *needReport    `json:"people_in_need,omitempty"`
 	Thief  *thiefReport   `json:"free_accounts,omitempty"`
 	Rings  []ring.Outcome `json:"patient_rings,omitempty"`
+	Siege  *siegeReport   `json:"siege,omitempty"`
+	Writer *writerReport  `json:"writer,omitempty"`
 
 	IdleRSS       int64   `json:"idle_rss_bytes"`
 	PeakRSS       int64   `json:"peak_rss_bytes"`
@@ -189,8 +192,8 @@ func run(ctx context.Context, cfg settings) (result *report, err error) {
 	}
 	defer func() { err = errors.Join(err, s.world.close()) }()
 	for _, step := range []func(context.Context) error{
-		s.measureOthers, s.measureAlone, s.measurePauses, s.thieve, s.measureOthers, s.attack, s.measureAlone, s.judge,
-		s.measureOthers, s.judgeTimes,
+		s.measureOthers, s.measureAlone, s.measurePauses, s.thieve, s.besiege, s.write, s.measureOthers, s.attack,
+		s.measureAlone, s.judge, s.measureOthers, s.judgeTimes,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err

@@ -18,13 +18,18 @@ type role struct {
 
 // launch starts a role. files limits its descriptors unless it is 0.
 func (w *world) launch(name string, files int) (*role, error) {
+	return w.launchWith(name, name, files, nil)
+}
+
+// launchWith starts a role with more settings.
+func (w *world) launchWith(name, command string, files int, settings []string) (*role, error) {
 	http, admin, env, err := process.Listeners()
 	if err != nil {
 		return nil, err
 	}
 	started, err := process.Start(process.Program{
-		Name: name, Path: w.binary, Args: []string{name}, Env: slices.Concat(w.env, env), Log: filepath.Join(w.dir, name+".log"),
-		Files: files,
+		Name: name, Path: w.binary, Args: []string{command}, Env: slices.Concat(w.env, env, settings),
+		Log: filepath.Join(w.dir, name+".log"), Files: files,
 	})
 	return &role{started, http, admin}, err
 }

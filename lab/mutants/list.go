@@ -553,6 +553,12 @@ var mutants = []mutant{
 		tests: []string{"./consumers/archive"}, run: "TestForgedOutcomesAreDropped",
 	},
 	{
+		name: "outcomes-repeated", nightly: true, protects: "outcomes that are sent again change no sums",
+		file: "consumers/archive/repeats.go",
+		old:  "if _, repeated := seen[sum]; repeated {", new: "if _, repeated := seen[sum]; repeated && at.IsZero() {",
+		tests: []string{"./consumers/archive"}, run: "TestRepeatedOutcomesAreDropped",
+	},
+	{
 		name: "notices-of-strangers", protects: "strangers' notices fill no log and no archive",
 		file: "ingress/rtb/notice.go",
 		old:  "if result == noticeSignedBid {", new: "if result != noticeLate {",
@@ -1087,5 +1093,12 @@ var mutants = []mutant{
 		old:   "r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host,",
 		new:   "r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.described.host,",
 		tests: []string{"./ingress/offer"}, run: "TestTargetingSeesTheTextsAsSent",
+	},
+	{
+		name: "browser-of-another", nightly: true, protects: "a login in a browser makes it known to that account only",
+		file:  "ingress/manage/sessions.go",
+		old:   `return []byte("browser of " + strings.ToLower(strings.TrimSpace(email)))`,
+		new:   `return []byte("browser of" + strings.TrimSpace(email)[:0])`,
+		tests: []string{"./ingress/manage"}, run: "TestBrowsersBecomeKnown",
 	},
 }

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -196,17 +197,54 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
+// Clients that do not read a reply that never changes hold no copy of it. Not parallel: it measures
+// the memory of the process.
+func TestUnreadReplies(t *testing.T) {
+	const clients, size = 20, 8 << 20
+	body := make([]byte, size)
+	answered := make(chan error, clients)
+	addr, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, err := w.(interface {
+			WriteStatic(body []byte) (int, error)
+		}).WriteStatic(body)
+		answered <- err
+	})
+	before := inUse()
+	for range clients {
+		c, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(4096))
+		_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		require.NoError(t, err)
+		require.NoError(t, <-answered)
+	}
+	time.Sleep(100 * time.Millisecond) // for what the sockets take
+	require.Less(t, (int64(inUse())-int64(before))/clients, int64(256<<10), "bytes of memory for each client")
+	c, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	require.NoError(t, err)
+	all, err := io.ReadAll(c)
+	require.NoError(t, err)
+	require.Contains(t, string(all[:300]), fmt.Sprintf("Content-Length: %d\r\n", size))
+	require.True(t, bytes.HasSuffix(all, body))
+}
+
+// inUse returns the bytes of memory in use.
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse + m.StackInuse
+}
+
 // Clients that announce a body and do not send it, and idle ones, cost some kilobytes each. Not
 // parallel: it measures the memory of the process.
 func TestStalledBodies(t *testing.T) {
 	const clients = 1000
 	addr, s := serve(t, hello)
-	inUse := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapInuse + m.StackInuse
-	}
 	for _, raw := range []string{
 		"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 262144\r\n\r\n{",
 		"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3FFF0\r\n{",

@@ -217,6 +217,14 @@ func (w *reply) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
+// WriteStatic is Write for a whole body that never changes. It is not copied, so a client that does
+// not read its reply holds no memory for it.
+func (w *reply) WriteStatic(body []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	w.ctx.Response.SetBodyRaw(body)
+	return len(body), nil
+}
+
 // Flush implements http.Flusher. It does nothing: the package comment states when a reply is sent.
 func (w *reply) Flush() {}
 
