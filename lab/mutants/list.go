@@ -640,6 +640,24 @@ var mutants = []mutant{
 		tests: []string{"./internal/ledger"},
 	},
 	{
+		name: "click-rate-here", protects: "whoever empties Redis lifts no rate of clicks on a node",
+		file: "ingress/track/traffic.go",
+		old:  "return inside && t.nearby.allow(click), nil", new: "return inside, nil",
+		tests: []string{"./ingress/track"}, run: "TestEmptiedCountsLiftNoRate",
+	},
+	{
+		name: "settled-click-rate", protects: "a network's charged clicks are bounded by campaign and day, whatever Redis counted",
+		file: "internal/ledger/clicks.go",
+		old:  "inside := b.NetworkClicks - (totals[of] - int64(len(ids)))", new: "inside := b.NetworkClicks",
+		tests: []string{"./internal/memory"}, run: "TestLedgerConformance/.*/ClicksOfNetworks|TestLedgerConformance/.*/ConversionsOfCountedClicks",
+	},
+	{
+		name: "settled-click-repeats", protects: "repeats of a counted click use up nothing of their network's clicks",
+		file: "internal/ledger/clicks.go",
+		old:  "r.limited() && !recorded[id] && !seen[id]", new: "r.limited()",
+		tests: []string{"./internal/memory"}, run: "TestLedgerConformance/.*/ClicksOfNetworks",
+	},
+	{
 		name: "owner-read", nightly: true, protects: "a campaign is read by its owner",
 		file:  "internal/campaign/service.go",
 		old:   "	if !caller.MayActFor(c.AdvertiserID) {\n		return Campaign{}, errForbidden",
@@ -760,7 +778,7 @@ var mutants = []mutant{
 	{
 		name: "click-order-settle", protects: "settlement screens clicks",
 		file: "internal/ledger/early.go",
-		old:  "	b.Screen(impressions, clicks)\n", new: "	_, _ = impressions, clicks\n",
+		old:  "	b.Screen(impressions, clicks)\n	refused", new: "	_, _ = impressions, clicks\n	refused",
 		tests: []string{"./consumers/settle"},
 	},
 	{

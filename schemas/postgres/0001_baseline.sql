@@ -891,6 +891,17 @@ CREATE TABLE conversion_hour (
 ) WITH (fillfactor = 50);
 CREATE INDEX conversion_hour_age ON conversion_hour (hour);
 
+-- Clicks of networks per campaign and UTC day of receipt: settlement charges a bounded number of each
+-- network, whatever Redis counted. Only clicks that cost something or permit a conversion. Retention
+-- removes rows after 9 days.
+CREATE TABLE network_clicks (
+    day          integer NOT NULL,
+    campaign_id  uuid    NOT NULL,
+    network_mark integer NOT NULL, -- 16 bits of a hash of network and campaign, keyed by the day, and 1; 0 when unknown
+    clicks       bigint  NOT NULL CHECK (clicks > 0),
+    PRIMARY KEY (day, campaign_id, network_mark)
+) WITH (fillfactor = 70);
+
 -- Counts of unverified events (without a token, or with an invalid one) per campaign and minute.
 -- The events themselves are not stored, because a caller can send any number. A node adds at most
 -- 512 rows a minute and removes rows after 30 days.
