@@ -320,7 +320,7 @@ var mutants = []mutant{
 	{
 		name: "seal-checked", nightly: true, protects: "a node serves only campaigns that the installation wrote",
 		file: "internal/redis/seal.go",
-		old:  "	if c.trust.Seal != nil {\n		at", new: "	if c.trust.Seal == nil {\n		at",
+		old:  "	if c.trust.Seal != nil {\n		if err", new: "	if false {\n		if err",
 		tests: []string{"./internal/redis"}, run: "OnlySealed|Forged",
 	},
 	{
@@ -640,6 +640,18 @@ var mutants = []mutant{
 		tests: []string{"./internal/ledger"},
 	},
 	{
+		name: "room-of-lease", protects: "a writer to Redis grants no node more than a campaign's sealed room",
+		file: "ingress/budget/room.go",
+		old:  "return max(0, left+spent-held), true", new: "return math.MaxInt64, true",
+		tests: []string{"./ingress/budget"}, run: "TestNoGrantExceedsTheRoom",
+	},
+	{
+		name: "room-seal", protects: "a writer to Redis makes no room",
+		file: "internal/redis/rooms.go",
+		old:  "return r, err\n	}\n	if r, err = readRoom", new: "_ = err\n	}\n	if r, err = readRoom",
+		tests: []string{"./internal/redis"}, run: "TestOnlySealedRoomsAreRead|TestForgedRoomsAreNotHeard",
+	},
+	{
 		name: "click-rate-here", protects: "whoever empties Redis lifts no rate of clicks on a node",
 		file: "ingress/track/traffic.go",
 		old:  "return inside && t.nearby.allow(click), nil", new: "return inside, nil",
@@ -648,7 +660,7 @@ var mutants = []mutant{
 	{
 		name: "settled-click-rate", protects: "a network's charged clicks are bounded by campaign and day, whatever Redis counted",
 		file: "internal/ledger/clicks.go",
-		old:  "inside := b.NetworkClicks - (totals[of] - int64(len(ids)))", new: "inside := b.NetworkClicks",
+		old:  "inside := b.NetworkClicks - (totals[of] - int64(len(ids)))", new: "inside := b.NetworkClicks + 0*totals[of]",
 		tests: []string{"./internal/memory"}, run: "TestLedgerConformance/.*/ClicksOfNetworks|TestLedgerConformance/.*/ConversionsOfCountedClicks",
 	},
 	{
