@@ -972,6 +972,18 @@ var mutants = []mutant{
 		tests: []string{"./internal/memory"}, run: "FamiliesConformance",
 	},
 	{
+		name: "review-decider", nightly: true, protects: "owners do not read who reviewed their campaigns",
+		file: "internal/campaign/campaign.go",
+		old:  "		review.ReviewerID = uuid.Nil\n", new: "		review.ReviewerID = c.Review.ReviewerID\n",
+		tests: []string{"./ingress/manage"}, run: "TestOwnersDoNotReadWhoDecided",
+	},
+	{
+		name: "audit-decider", nightly: true, protects: "owners do not read who decided about them",
+		file: "ingress/manage/auditlog.go",
+		old:  "	if !caller.IsAdmin() {\n		for i := range entries {", new: "	if caller.Disabled {\n		for i := range entries {",
+		tests: []string{"./ingress/manage"}, run: "TestOwnersDoNotReadWhoDecided",
+	},
+	{
 		name: "consent-request", nightly: true, protects: "the consent of REST and MCP is obeyed",
 		file: "ingress/offer/request.go",
 		old:  "Consent: r.Consent.Read(),", new: "Consent: r.Consent.Read() & 0,",
