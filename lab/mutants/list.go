@@ -972,6 +972,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/memory"}, run: "FamiliesConformance",
 	},
 	{
+		name: "codes-of-strangers", nightly: true, protects: "wrong codes of strangers lock no owner out",
+		file: "internal/account/factor.go",
+		old:  "	if in.known {\n", new: "	if false {\n",
+		tests: []string{"./ingress/manage"}, run: "TestWrongCodesOfStrangersLockNoOwner",
+	},
+	{
 		name: "review-decider", nightly: true, protects: "owners do not read who reviewed their campaigns",
 		file: "internal/campaign/campaign.go",
 		old:  "		review.ReviewerID = uuid.Nil\n", new: "		review.ReviewerID = c.Review.ReviewerID\n",

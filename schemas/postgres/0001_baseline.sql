@@ -172,8 +172,10 @@ CREATE TABLE second_factor (
     confirmed_at timestamptz,
     last_step    bigint      NOT NULL, -- time step of the last accepted code
     recovery     bytea[]     NOT NULL, -- hashes of the unused recovery codes
-    failures     integer     NOT NULL CHECK (failures >= 0),
-    failed_at    timestamptz
+    failures     integer     NOT NULL CHECK (failures >= 0), -- wrong codes in a row, from networks unknown to the account
+    failed_at    timestamptz,
+    known_failures  integer  NOT NULL DEFAULT 0 CHECK (known_failures >= 0), -- from known networks
+    known_failed_at timestamptz
 );
 
 
