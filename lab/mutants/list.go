@@ -972,6 +972,12 @@ var mutants = []mutant{
 		tests: []string{"./internal/memory"}, run: "FamiliesConformance",
 	},
 	{
+		name: "register-line", nightly: true, protects: "an IPv6 line registers no more accounts than an address",
+		file: "ingress/limits/limits.go",
+		old:  "id == register && line", new: "false && line",
+		tests: []string{"./ingress/limits"}, run: "TestRegistrationsOfAnIPv6Line",
+	},
+	{
 		name: "codes-of-strangers", nightly: true, protects: "wrong codes of strangers lock no owner out",
 		file: "internal/account/factor.go",
 		old:  "	if in.known {\n", new: "	if false {\n",
