@@ -41,11 +41,16 @@ type consumers struct {
 
 	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" secret:"" help:"The same list as on ingress: settlement verifies the tokens of billed events, and the projection signs campaigns."`
 	Unsigned  string `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"record" enum:"record,bill" help:"Beacons without a token, as on ingress: record or bill. Settlement bills them only with the same setting."`
+	Clicks    string `name:"click-rates" env:"ADNET_CLICK_RATES" default:"1/1m,3/10m,10/1h,25/24h" help:"As on ingress: settlement charges a campaign for no more clicks of a network and UTC day."`
 }
 
 // Run runs the command until it finishes or receives a stop signal.
 func (c *consumers) Run(p cli.Process) error {
 	ring, err := keyring(c.TokenKeys, false)
+	if err != nil {
+		return err
+	}
+	clicks, err := track.TrafficConfig{ClickRates: c.Clicks}.NetworkClicks()
 	if err != nil {
 		return err
 	}
@@ -59,6 +64,7 @@ func (c *consumers) Run(p cli.Process) error {
 	}
 	defer b.Close()
 	c.Role.Life, c.Role.Ring, c.Role.Unsigned = c.Life.Longest(), ring, c.Unsigned == track.UnsignedBill
+	c.Role.NetworkClicks = clicks
 	role, err := newConsumers(h, c.Role, c.Money, b)
 	if err != nil {
 		return err
@@ -86,6 +92,8 @@ type consumersConfig struct {
 	Ring *token.Keyring `kong:"-"`
 	// Unsigned makes settlement bill beacons without a token.
 	Unsigned bool `kong:"-"`
+	// NetworkClicks is the most clicks of a network that settlement charges on a campaign and day.
+	NetworkClicks int64 `kong:"-"`
 }
 
 // The consumer groups.
@@ -147,7 +155,7 @@ func (r *consumersRole) settling() error {
 		return err
 	}
 	cfg := r.cfg.Settle
-	cfg.Prepaid, cfg.Unsigned = r.funds.Required(), r.cfg.Unsigned
+	cfg.Prepaid, cfg.Unsigned, cfg.NetworkClicks = r.funds.Required(), r.cfg.Unsigned, r.cfg.NetworkClicks
 	settler, err := settle.New(
 		cfg, settle.Deps{Records: events, Store: r.Stores.Ledger, Keys: r.cfg.Ring, Log: r.Log, Metrics: r.metrics},
 	)

@@ -55,6 +55,7 @@ func (r *ingressRole) following() error {
 	}
 	r.budget, err = budget.New(reserving, budget.Deps{
 		Log: r.Log, Metrics: r.metrics, Store: redis.NewReservations(r.Redis), Node: r.node, Journal: r.Stores.Journal,
+		Room:           r.catalog.Room,
 		ImpressionLife: r.inputs.Config.Track.Life.Impression, Now: time.Now,
 	})
 	if err != nil {
@@ -96,7 +97,8 @@ func (r *ingressRole) exchange(name string) *redis.Exchange {
 }
 
 // trust builds the catalog's view of Redis: it accepts campaigns sealed by the projection or a
-// node. Campaigns written by others are counted and read from PostgreSQL.
+// node, and rooms sealed by the projection. Others are counted; such campaigns are read from
+// PostgreSQL.
 func (r *ingressRole) trust() error {
 	seal, err := r.inputs.Ring.Seal()
 	if err != nil {
@@ -104,7 +106,7 @@ func (r *ingressRole) trust() error {
 	}
 	refused := obs.Register(r.metrics, prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "adnet_catalog_refused_total",
-		Help: "Campaigns in Redis rejected because no process of this installation had sealed them.",
+		Help: "Campaigns and rooms in Redis rejected because no process of this installation had sealed them.",
 	}))
 	often := obs.Limited(r.Log, time.Second)
 	r.sealed = r.Redis.Trusting(redis.Trust{
@@ -113,7 +115,7 @@ func (r *ingressRole) trust() error {
 			refused.Inc()
 			often.Error(
 				r.Ctx,
-				"a campaign in Redis was rejected: it has a foreign writer, or one with another ADNET_TOKEN_KEYS",
+				"a campaign or room in Redis was rejected: it has a foreign writer, or one with another ADNET_TOKEN_KEYS",
 				"campaign", campaignID, "error", reason,
 			)
 		},

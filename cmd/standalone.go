@@ -144,6 +144,9 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	}
 	c.Consumers.Life, c.Consumers.Ring = c.Role.Track.Life.Longest(), ring
 	c.Consumers.Unsigned = c.Role.Track.Unsigned == track.UnsignedBill
+	if c.Consumers.NetworkClicks, err = c.Role.Track.Traffic.NetworkClicks(); err != nil {
+		return nil, err
+	}
 	// Every poll runs a few scripts in the in-process Redis, which is far slower than a real one.
 	// Changes of campaigns wake the node at once.
 	c.Consumers.Project.Every = max(c.Consumers.Project.Every, time.Second)

@@ -76,6 +76,7 @@ func (c Config) Cutoffs(now time.Time, life time.Duration) (cut ledger.Cutoffs, 
 		cut.Horizon = day.Of(days(c.Marks))
 	}
 	cut.Applied, cut.Dead, cut.Keys = days(c.Applied), days(c.Dead), now.Add(-keyLife)
+	cut.Clicks = day.Of(now) - ledger.NetworkClicksLife
 	cut.Emails, cut.Reports = now.Add(-adreport.EmailLife), now.Add(-adreport.Life)
 	return cut, nil
 }

@@ -34,6 +34,7 @@ func TestMarksOutliveEveryEvent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, ledger.Cutoffs{
 		Keys: now.Add(-24 * time.Hour), Emails: now.Add(-adreport.EmailLife), Reports: now.Add(-adreport.Life),
+		Clicks: day.Of(now) - 9,
 	}, cut, "0 keeps for ever")
 	cut, err = Config{Marks: 60, Applied: 30, Dead: 90}.Cutoffs(now, conversions)
 	require.NoError(t, err)

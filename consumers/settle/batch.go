@@ -38,7 +38,7 @@ func (s *Settler) batch(ctx context.Context, records []event.Record) (b ledger.B
 	}
 	b = ledger.Batch{
 		At: s.now().UTC(), Prepaid: s.cfg.Prepaid, MintCap: money.Credits(s.cfg.MintCap),
-		ConversionCap: s.cfg.ConversionCap,
+		ConversionCap: s.cfg.ConversionCap, NetworkClicks: s.cfg.NetworkClicks,
 	}
 	for _, run := range runs {
 		if len(run.Records) > 0 {

@@ -28,6 +28,9 @@ type Config struct {
 	// Unsigned is ADNET_UNSIGNED_BEACONS=bill: beacons without a token are billed by the campaign's
 	// price.
 	Unsigned bool `kong:"-"`
+	// NetworkClicks is the most clicks of a network that a campaign is charged for on a UTC day, by
+	// ADNET_CLICK_RATES; 0 for any number.
+	NetworkClicks int64 `kong:"-"`
 }
 
 // Records is the consumer group's view of the events topic.

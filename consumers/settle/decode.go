@@ -49,6 +49,7 @@ var earliest = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 const (
 	skew        = 24 * time.Hour
 	longestRule = 64
+	longestMark = 1 << 16 // of a network
 )
 
 var proofs = map[event.Proof]ledger.Proof{
@@ -105,7 +106,10 @@ func (d *decoder) event(written time.Time) (e ledger.Event, problem string) {
 		return e, problemTraffic
 	}
 	e.Price, e.Sandbox, e.InvalidTraffic = money.Micros(m.PriceMicros), m.Sandbox, m.InvalidTraffic
-	e.FromReader = m.FromReader
+	e.FromReader, e.Reported = m.FromReader, m.Reported
+	if m.NetworkMark <= longestMark { // others are not from ingress: their network is unknown
+		e.NetworkMark = int32(m.NetworkMark)
+	}
 	if e.Type == ledger.Conversion && e.Proof == ledger.Signed && (!m.Conversion.GetVerified() || len(m.Token) == 0) {
 		e.Proof = ledger.Unverified // also from builds that did not require the advertiser's report
 	}

@@ -59,7 +59,7 @@ type Settler struct {
 // New checks the settings. It opens nothing. Errors: a setting out of range or a missing
 // dependency.
 func New(cfg Config, deps Deps) (*Settler, error) {
-	if cfg.MaxBatch < 1 || cfg.MintCap < 0 || cfg.ConversionCap < 0 || cfg.TxTimeout <= 0 || cfg.RetryMax <= 0 {
+	if cfg.MaxBatch < 1 || cfg.MintCap < 0 || cfg.ConversionCap < 0 || cfg.NetworkClicks < 0 || cfg.TxTimeout <= 0 || cfg.RetryMax <= 0 {
 		return nil, errors.New("settle: batch size and time limits must be positive, the caps not negative")
 	}
 	if deps.Records == nil || deps.Store == nil || deps.Keys == nil || deps.Log == nil || deps.Metrics == nil {

@@ -177,6 +177,11 @@ func (l logged) write(t *testing.T, keys, values [][]byte) {
 // settler starts one process's settler and gives its stop.
 func (l logged) settler(t *testing.T, store settle.Store) (stop func()) {
 	t.Helper()
+	return l.settlerOf(t, store, config)
+}
+
+func (l logged) settlerOf(t *testing.T, store settle.Store, config settle.Config) (stop func()) {
+	t.Helper()
 	group, err := kafka.NewGroup(
 		l.cfg, kafka.GroupConfig{Group: "settle", Topic: event.TopicEvents, Stored: store.Offsets}, kafka.Deps{},
 	)
@@ -555,6 +560,37 @@ func TestWhoWritesToTheLogMovesNoMoney(t *testing.T) {
 	credits, err := w.store.Ledger.CreditBalance(t.Context(), w.publisher)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, credits.Pending)
+}
+
+// What a writer to Redis can still do, as SECURITY.md states: with the click rule switched off there,
+// settlement charges a campaign for a bounded number of clicks of a network and day.
+func TestSettlementCountsTheClicksOfANetwork(t *testing.T) {
+	w := newWorld(t, 100*money.USD)
+	l := newLog(t)
+	limited := config
+	limited.NetworkClicks = 2
+	stop := l.settlerOf(t, w.store.Ledger, limited)
+	var keys, values [][]byte
+	for _, mark := range []uint32{7, 7, 7, 7, 8, 0, 0, 1 << 20, 1 << 30} { // marks beyond the last are unknown
+		e := w.impression()
+		e.BillingModel = event.BillingModel_CPC
+		for _, kind := range []event.Type{event.Type_IMPRESSION, event.Type_CLICK} {
+			if e.EventId, e.Type = newID(), kind; kind == event.Type_CLICK {
+				e.NetworkMark = mark
+			}
+			keys, values = append(keys, e.AuctionId), append(values, marshal(t, e))
+		}
+	}
+	l.write(t, keys, values)
+	spent := func() money.Micros {
+		c, err := w.store.Campaigns.Campaign(t.Context(), w.campaign)
+		require.NoError(t, err)
+		return c.SpentTotal
+	}
+	require.Eventually(t, func() bool { return spent() >= 5*5_000 }, patience, 10*time.Millisecond)
+	time.Sleep(200 * time.Millisecond)
+	stop()
+	require.EqualValues(t, 5*5_000, spent())
 }
 
 func TestNewNamesWhatIsWrong(t *testing.T) {

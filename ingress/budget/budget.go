@@ -83,7 +83,7 @@ type Store interface {
 	Exchange(ctx context.Context, call reserve.Call) (reserve.Reply, error)
 }
 
-// Deps holds the dependencies of leases. All but Journal are required.
+// Deps holds the dependencies of leases. All but Journal and Room are required.
 type Deps struct {
 	Log            *slog.Logger
 	Metrics        prometheus.Registerer
@@ -92,6 +92,10 @@ type Deps struct {
 	Journal        Journal       // if nil, this node's reservations are lost if it and the store fail together
 	ImpressionLife time.Duration // how long after the auction an impression counts
 	Now            func() time.Time
+
+	// Room returns a campaign's room as settlement published it, apart from the store. A lease never
+	// exceeds it, whatever the store grants; nil for no such limit.
+	Room func(campaign uuid.UUID) (reserve.Room, bool)
 }
 
 // The timing of leases.

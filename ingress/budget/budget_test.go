@@ -37,10 +37,16 @@ func start(t testing.TB, store budget.Store, name string) *node {
 // startFor starts a node whose impressions count for life.
 func startFor(t testing.TB, store budget.Store, name string, life time.Duration, journal budget.Journal) *node {
 	t.Helper()
-	l, err := budget.New(budget.DefaultConfig(), budget.Deps{
+	deps := budget.Deps{
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Store: store, Node: name,
 		Journal: journal, ImpressionLife: life, Now: time.Now,
-	})
+	}
+	if rooms, knows := store.(interface {
+		Room(uuid.UUID) (reserve.Room, bool)
+	}); knows {
+		deps.Room = rooms.Room
+	}
+	l, err := budget.New(budget.DefaultConfig(), deps)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)

@@ -36,6 +36,7 @@ type lease struct {
 	past     []reserved    // sealed minutes that the store must still count
 	dirty    bool          // some of past is unconfirmed
 	denied   int           // consecutive refusals for lack of room
+	room     ownRoom
 }
 
 // demand is the amount and window of an acquisition.
@@ -159,14 +160,17 @@ func (h *lease) request(s *slot, w demand, ahead time.Duration, most money.Micro
 	}, true
 }
 
-// granted applies the answer to a request, with mu held.
-func (h *lease) granted(s *slot, c reserve.LeaseGrant) {
+// granted applies the answer to a request, with mu held. The store may be another's: no more counts
+// than the room has. The rest is given back with the minute.
+func (l *Leases) granted(h *lease, s *slot, c reserve.LeaseGrant) {
 	if h.slots[s.minute&1].Load() != s {
 		return
 	}
-	s.sure = true
-	if more := c.Amount - s.leased; more > 0 {
-		s.leased = c.Amount
+	most, _ := l.roomFor(h, s)
+	amount := min(c.Amount, max(most, s.leased))
+	s.sure = amount == c.Amount
+	if more := amount - s.leased; more > 0 {
+		s.leased = amount
 		s.left.Add(int64(more))
 	}
 }
@@ -194,7 +198,14 @@ func (r *Reservation) acquire(h *lease, w demand) *slot {
 			}
 			h.demand = w
 			s := h.open(r.minute, w.window)
-			if c, ok := h.request(s, w, l.cfg.Ahead, l.mayHold(h, s, w.price)); ok {
+			most, known := l.roomFor(h, s)
+			if most-s.leased < w.price {
+				h.spent.Store(known)
+				h.quiet.Store(int64(now.Sub(l.start) + askSoon))
+				h.mu.Unlock()
+				return nil
+			}
+			if c, ok := h.request(s, w, l.cfg.Ahead, min(most, l.mayHold(h, s, w.price))); ok {
 				flight = l.ask(h, s, c)
 			} else {
 				flight = l.pages.soon()
@@ -227,7 +238,7 @@ func (l *Leases) ask(h *lease, s *slot, c reserve.LeaseRequest) (flight chan str
 			return
 		}
 		l.note(h, reply.Granted[0])
-		h.granted(s, reply.Granted[0])
+		l.granted(h, s, reply.Granted[0])
 	})
 	return flight
 }

@@ -305,7 +305,8 @@ func (l *Leases) updateFor(h *lease, now time.Time, full bool) (e leaseUpdate, o
 	if !idle && h.demand.price > 0 && since >= h.quiet.Load() {
 		e.raise = h.toRaise(now, l.cfg.Ahead)
 		e.raise = slices.DeleteFunc(e.raise, func(s *slot) bool {
-			c, ok := h.request(s, h.demand, l.cfg.Ahead, l.mayHold(h, s, h.demand.price))
+			most, _ := l.roomFor(h, s)
+			c, ok := h.request(s, h.demand, l.cfg.Ahead, min(most, l.mayHold(h, s, h.demand.price)))
 			if ok {
 				e.requests = append(e.requests, c)
 			}
@@ -372,7 +373,7 @@ func (l *Leases) send(ctx context.Context, updates []leaseUpdate) {
 		for i, s := range e.raise {
 			if counted {
 				l.note(e.lease, answers[i])
-				e.lease.granted(s, answers[i])
+				l.granted(e.lease, s, answers[i])
 			}
 		}
 		e.lease.inFlight = nil

@@ -98,6 +98,8 @@ type network struct {
 	arrived []beacon // received and acknowledged, not settled
 	seen    map[ledger.Key]bool
 
+	shelf sync.Map // rooms by campaign, as last published
+
 	count, served, received int
 	looked                  day.Minute // for ends of reservations
 	balances                map[uuid.UUID]money.Micros
@@ -112,6 +114,15 @@ type line struct {
 	pending  map[uuid.UUID]beacon // ads that may still be charged, by auction
 
 	charged, free, allowed money.Micros
+}
+
+// Room is the catalog of the member: it never keeps the node from selling what the store grants.
+func (m *member) Room(campaign uuid.UUID) (reserve.Room, bool) {
+	room, known := m.net.shelf.Load(campaign)
+	if !known {
+		return reserve.Room{}, false
+	}
+	return room.(reserve.Room), true
 }
 
 // beacon is an ad's impression on its way.
@@ -530,6 +541,7 @@ func (n *network) take(t *testing.T, part []beacon, effects ledger.Effects) {
 func (n *network) publish() {
 	for _, room := range n.rooms() {
 		n.store.Publish(room)
+		n.shelf.Store(room.CampaignID, room)
 	}
 	n.store.Beat(time.Now())
 }

@@ -213,8 +213,8 @@ func (c *Catalog) FrequencyCap(id uuid.UUID) (impressions int, known bool) {
 	return found.frequencyCap(), true
 }
 
-// Room returns the remaining budget of a campaign as known to this node, without the advertiser and
-// releases.
+// Room returns the remaining budget of a campaign as known to this node, without the advertiser, the
+// price and releases.
 func (c *Catalog) Room(id uuid.UUID) (reserve.Room, bool) {
 	return c.campaigns.Load().room(id)
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -47,7 +48,7 @@ type room struct {
 	version                     int64
 	daily, today, total, credit money.Micros
 	day                         day.Day
-	known                       bool
+	open                        uint32 // and 1; 0 of an unknown room
 }
 
 func newCampaignTable() *campaignTable { return &campaignTable{slots: map[uuid.UUID]uint32{}} }
@@ -142,7 +143,7 @@ func (t *campaignTable) room(id uuid.UUID) (reserve.Room, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	slot, ok := t.slots[id]
-	if !ok || !t.rooms[slot].known {
+	if !ok || t.rooms[slot].open == 0 {
 		return reserve.Room{}, false
 	}
 	return t.rooms[slot].ledger(id), true
@@ -151,7 +152,7 @@ func (t *campaignTable) room(id uuid.UUID) (reserve.Room, bool) {
 func (r *room) ledger(id uuid.UUID) reserve.Room {
 	return reserve.Room{
 		CampaignID: id, Version: r.version, Day: r.day, Daily: r.daily, Today: r.today, Total: r.total,
-		Balance: r.credit,
+		Balance: r.credit, Open: money.Micros(r.open - 1),
 	}
 }
 
@@ -162,10 +163,10 @@ func (t *campaignTable) putRooms(list []reserve.Room) {
 	for i := range list {
 		r := &list[i]
 		at := &t.rooms[t.slot(r.CampaignID)]
-		if !at.known || r.Version >= at.version {
+		if at.open == 0 || r.Version >= at.version {
 			*at = room{
 				version: r.Version, daily: r.Daily, today: r.Today, total: r.Total, credit: r.Balance, day: r.Day,
-				known: true,
+				open: uint32(min(max(0, r.Open), math.MaxUint32-1)) + 1,
 			}
 		}
 	}

@@ -64,7 +64,7 @@ func (l *Limits) TryLogin(
 		doubted = errs.New(
 			errs.RateLimited, "too many wrong passwords for this account from networks that it does not know; request a "+
 				"new password (POST /api/auth?action=forgot), or send the token of that mail as mailed_code",
-		).With("retry_after", errs.Of(err).Extra["retry_after"])
+		).With("retry_after", errs.Of(err).Extra["retry_after"]).With("field", "mailed_code")
 	}
 	return takeBack, doubted, nil
 }

@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -165,6 +166,16 @@ func TestTrustedProxiesNameTheClient(t *testing.T) {
 	)
 	require.Equal(t, 401, via("203.0.113.5", "192.0.2.9"))
 	require.Equal(t, 429, via("203.0.113.5", "192.0.2.10"), "an address that is no proxy is the client")
+}
+
+// One IPv6 line has as many registrations as an address.
+func TestRegistrationsOfAnIPv6Line(t *testing.T) {
+	f := newFront(t, Config{Register: 3})
+	for n := range 5 {
+		code := f.from(fmt.Sprintf("[2001:db8:1:%x::1]", n), "POST", "/api/auth?action=register").Code
+		require.Equal(t, n >= 3, code == 429, n)
+	}
+	require.NotEqual(t, 429, f.from("[2001:db8:1:100::1]", "POST", "/api/auth?action=register").Code, "another line")
 }
 
 func TestLimitsByAddress(t *testing.T) {

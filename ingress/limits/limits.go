@@ -52,7 +52,7 @@ type Config struct {
 	Stats     int `name:"rate-stats" env:"ADNET_RATE_STATS" default:"60" help:"Stats and explanations per minute and account; 0 disables the limit. Administrators have none."`
 	Mails     int `name:"rate-mails" env:"ADNET_RATE_MAILS" default:"5" help:"Mailed links per hour that one network (IPv4 /24, IPv6 /56) may request for one e-mail and purpose (registration, new password); twice as many for an IPv6 /48, four times for a /40. 0 disables the limit."`
 	Reads     int `name:"rate-reads" env:"ADNET_RATE_READS" default:"600" help:"GET requests per minute and account, stats and explanations included; 0 disables the limit. Administrators have none."`
-	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address in 10 minutes."`
+	Register  int `name:"rate-register" env:"ADNET_RATE_REGISTER" default:"60" help:"Registrations per address (IPv6: /56) in 10 minutes."`
 	Benna     int `name:"rate-benna" env:"ADNET_RATE_BENNA" default:"600" help:"Calls of /api/benna per minute and address."`
 	Open      int `name:"rate-open" env:"ADNET_RATE_OPEN" default:"600" help:"Requests per minute and address to pages that need no key, except beacons and redirects."`
 	Refused   int `name:"rate-refused" env:"ADNET_RATE_REFUSED" default:"600" help:"Responses with 401 per minute and address, after which the address has to wait."`
@@ -396,7 +396,9 @@ func (l *Limits) count(id byte, k key, n int32, now time.Time) {
 func addressKey(id byte, ip string) key {
 	var room [64]byte // allocated on the stack, on the path of every request
 	text := append(room[:0], id)
-	if addr, err := netip.ParseAddr(ip); err == nil {
+	if line := traffic.Wide(ip, 56); id == register && line != "" { // one line has 256 of /64
+		text = append(text, line...)
+	} else if addr, err := netip.ParseAddr(ip); err == nil {
 		text = traffic.Subscriber(addr).AppendTo(text)
 	} else {
 		text = append(text, ip...)

@@ -60,7 +60,8 @@ func (a *API) login(c *gin.Context, in credentials) (reply httpapi.Reply, err er
 	if err != nil {
 		return reply, err
 	}
-	strong, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code)
+	ctx, _ := a.asking(c, u.Email)
+	strong, err := a.deps.Accounts.ShowFactor(ctx, u, in.Code)
 	if err != nil {
 		return reply, err
 	}

@@ -36,8 +36,8 @@ func (a *API) mountAudit(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/api/audit", httpapi.Do(a.auditLog), with(reads, ofAudit))
 }
 
-// auditLog serves GET /api/audit: an owner sees entries about their own account, an administrator
-// all entries.
+// auditLog serves GET /api/audit: an owner sees entries about their own account without the
+// names of other actors, an administrator all entries.
 func (a *API) auditLog(c *gin.Context, caller account.User, _ httpapi.None) (httpapi.Object, error) {
 	q, err := auditQuery(c, caller)
 	if err != nil {
@@ -49,6 +49,11 @@ func (a *API) auditLog(c *gin.Context, caller account.User, _ httpapi.None) (htt
 	}
 	if entries == nil {
 		entries = []auditlog.Entry{}
+	}
+	if !caller.IsAdmin() {
+		for i := range entries {
+			entries[i] = entries[i].ForOwner(caller.ID)
+		}
 	}
 	reply := httpapi.Object{"entries": entries, "next": nil}
 	if len(entries) == q.Limit {

@@ -88,7 +88,7 @@ func (a *API) createCampaign(c *gin.Context, caller account.User, in createReque
 	if err != nil {
 		return reply, err
 	}
-	return a.answerCreated(c, created), nil
+	return a.answerCreated(c, caller, created), nil
 }
 
 // copyCampaign creates a draft as a copy of another campaign of the caller.
@@ -97,10 +97,11 @@ func (a *API) copyCampaign(c *gin.Context, caller account.User, in target) (repl
 	if err != nil {
 		return reply, err
 	}
-	return a.answerCreated(c, created), nil
+	return a.answerCreated(c, caller, created), nil
 }
 
-func (a *API) answerCreated(c *gin.Context, created campaign.Created) httpapi.Reply {
+func (a *API) answerCreated(c *gin.Context, caller account.User, created campaign.Created) httpapi.Reply {
+	created.Campaign = created.Campaign.For(caller)
 	tag(c, &created.Campaign)
 	reply := httpapi.Object{
 		"campaign": created.Campaign, "policy": policyOf(created.Campaign), "auto_approved": created.AutoApproved,
@@ -133,11 +134,14 @@ func (a *API) listCampaigns(c *gin.Context, caller account.User, page httpapi.Pa
 		if err != nil {
 			return nil, err
 		}
-		return answerList(c, []campaign.Campaign{found}, 1, httpapi.Page{Limit: 1}), nil
+		return answerList(c, []campaign.Campaign{found.For(caller)}, 1, httpapi.Page{Limit: 1}), nil
 	}
 	found, total, err := a.deps.Campaigns.List(c.Request.Context(), caller, filterOf(c, page))
 	if err != nil {
 		return nil, err
+	}
+	for i := range found {
+		found[i] = found[i].For(caller)
 	}
 	return answerList(c, found, total, page), nil
 }
@@ -170,6 +174,7 @@ func (a *API) getCampaign(c *gin.Context, caller account.User, in httpapi.ID) (h
 	if err != nil {
 		return nil, err
 	}
+	found = found.For(caller)
 	tag(c, &found)
 	return httpapi.Object{"campaign": found, "policy": policyOf(found)}, nil
 }
@@ -207,9 +212,9 @@ func (a *API) updateCampaign(c *gin.Context, caller account.User, in updateReque
 	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status != nil}
 	changed, err := campaigns.Update(c.Request.Context(), caller, id, edit)
 	if err != nil {
-		return nil, stale(c, err)
+		return nil, stale(c, caller, err)
 	}
-	return answerChanged(c, changed), nil
+	return answerChanged(c, caller, changed), nil
 }
 
 // unlessChanged returns the service with the preconditions of c: the header If-Match, and the
@@ -242,16 +247,18 @@ func tag(c *gin.Context, k *campaign.Campaign) {
 }
 
 // stale sets the ETag of the present state in a failed precondition, and returns err.
-func stale(c *gin.Context, err error) error {
+func stale(c *gin.Context, caller account.User, err error) error {
 	if errs.Is(err, errs.PreconditionFailed) {
 		if present, ok := errs.Of(err).Extra["campaign"].(campaign.Campaign); ok {
 			tag(c, &present)
+			errs.Of(err).Extra["campaign"] = present.For(caller)
 		}
 	}
 	return err
 }
 
-func answerChanged(c *gin.Context, changed campaign.Changed) httpapi.Object {
+func answerChanged(c *gin.Context, caller account.User, changed campaign.Changed) httpapi.Object {
+	changed.Campaign = changed.Campaign.For(caller)
 	tag(c, &changed.Campaign)
 	return httpapi.Object{
 		"campaign": changed.Campaign, "policy": policyOf(changed.Campaign), "propagated": changed.Propagated,
@@ -277,8 +284,8 @@ func (a *API) moveCampaign(to transition) httpapi.Handler {
 		case errors.Is(err, campaign.ErrStopped):
 			return nil, a.sayWhy(c.Request.Context(), caller, in.id, err)
 		case err != nil:
-			return nil, stale(c, err)
+			return nil, stale(c, caller, err)
 		}
-		return answerChanged(c, changed), nil
+		return answerChanged(c, caller, changed), nil
 	})
 }

@@ -327,3 +327,31 @@ func TestReversingADecisionWhileANewerIsTaken(t *testing.T) {
 		require.True(t, held.Disabled)
 	})
 }
+
+// Owners read why an administrator decided in every reply, not who it was; administrators read both.
+func TestOwnersDoNotReadWhoDecided(t *testing.T) {
+	w := newWorld(t)
+	p, admin := w.advertiser(t), w.admin(t)
+	id := p.creates(t)
+	admin.Post(t, "/api/campaigns?action=review", object{"id": id, "decision": "approved", "notes": "a scam"}).As(200)
+	admin.Post(t, "/api/campaigns?action=pause", object{"id": id, "reason": "a scam"}).As(200)
+	for _, path := range []string{
+		"/api/audit", "/api/account/export", "/api/campaigns", "/api/campaigns?shape=array", "/api/campaigns?id=" + id,
+		"/api/campaigns/" + id,
+	} {
+		seen := p.Get(t, path).Text
+		require.Contains(t, seen, "a scam", path)
+		require.NotContains(t, seen, admin.ID.String(), path)
+		require.Contains(t, seen, p.ID.String(), path)
+	}
+	for _, reply := range []string{
+		p.Call(t, "PATCH", "/api/campaigns/"+id, object{"name": "another"}).Text,
+		p.Call(t, "PATCH", "/api/campaigns/"+id, object{"name": "a third", "config_version": 1}).Text,
+		p.Get(t, "/api/decisions").Text,
+	} {
+		require.NotContains(t, reply, admin.ID.String())
+	}
+	for _, path := range []string{"/api/audit", "/api/campaigns/" + id} {
+		require.Contains(t, admin.Get(t, path).Text, admin.ID.String())
+	}
+}

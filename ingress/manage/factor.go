@@ -124,7 +124,8 @@ func (a *API) factorShown(c *gin.Context, u account.User, in proof) (account.Use
 	if err != nil {
 		return u, err
 	}
-	strong, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code)
+	ctx, _ := a.asking(c, u.Email)
+	strong, err := a.deps.Accounts.ShowFactor(ctx, u, in.Code)
 	if err == nil && !strong {
 		err = errs.New(errs.InvalidState, "there is no second factor")
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
+
+	"adnet/ingress/ingresstest"
 )
 
 // codeAt is what an authenticator app shows.
@@ -159,4 +161,34 @@ func TestGuessedCodes(t *testing.T) {
 	w.tries(t, codeAt(t, secret, w.Now)).Fails(429, "rate_limited") // the wait doubles
 	w.Now = w.Now.Add(16 * time.Minute)
 	w.tries(t, codeAt(t, secret, w.Now)).As(200)
+}
+
+// Who has the password cannot make its owner wait: wrong codes from elsewhere count apart from those
+// of the networks that the account knows.
+func TestWrongCodesOfStrangersLockNoOwner(t *testing.T) {
+	w := newWorld(t)
+	p := w.member(t, "a@example.com")
+	secret, _ := p.factor(t)
+	login := func(address, code string) int {
+		r := ingresstest.Request(
+			"POST", "/api/auth", `{"email":"a@example.com","password":"correct horse","code":"`+code+`"}`,
+		)
+		r.RemoteAddr = address + ":1"
+		return w.Send(t, r).Code
+	}
+	const home, elsewhere = "192.0.2.1", "203.0.113.1"
+	w.Now = w.Now.Add(30 * time.Second)
+	require.Equal(t, 200, login(home, codeAt(t, secret, w.Now)))
+	wrong := func(address string) (last int) {
+		for range 6 {
+			last = login(address, "000000")
+		}
+		return last
+	}
+	require.Equal(t, 429, wrong(elsewhere))
+	w.Now = w.Now.Add(30 * time.Second)
+	require.Equal(t, 429, login(elsewhere, codeAt(t, secret, w.Now)))
+	require.Equal(t, 200, login(home, codeAt(t, secret, w.Now)))
+	require.Equal(t, 429, wrong(elsewhere), "the owner's login gives strangers no further guess")
+	require.Equal(t, 429, wrong(home), "guesses at home are few as well")
 }

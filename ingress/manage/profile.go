@@ -80,7 +80,8 @@ func (a *API) eraseAccount(c *gin.Context, u account.User, in deletion) (httpapi
 	if err != nil {
 		return nil, err
 	}
-	if _, err := a.deps.Accounts.ShowFactor(c.Request.Context(), u, in.Code); err != nil {
+	ctx, _ := a.asking(c, u.Email)
+	if _, err := a.deps.Accounts.ShowFactor(ctx, u, in.Code); err != nil {
 		return nil, err
 	}
 	if len(u.Seats) > 0 {

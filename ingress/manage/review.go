@@ -66,7 +66,7 @@ func (a *API) reviewCampaign(c *gin.Context, admin account.User, in review) (htt
 	d := campaign.Decision{Decision: in.Decision, Notes: in.Notes, Seen: in.ConfigVersion, Reported: len(reports) > 0}
 	changed, err := campaigns.Decide(ctx, admin, id, d)
 	if err != nil {
-		return nil, stale(c, err)
+		return nil, stale(c, admin, err)
 	}
 	tag(c, &changed.Campaign)
 	if d.Reported {

@@ -68,7 +68,7 @@ func TestEventsWithATokenCarryItsFacts(t *testing.T) {
 			)
 			require.Equal(t, http.StatusOK, w.Code)
 			require.NotEqual(t, got.EventId, f.last().EventId)
-			want.EventId = f.last().EventId
+			want.EventId, want.Reported = f.last().EventId, kind == event.Type_CLICK
 			require.Equal(t, want.String(), f.last().String())
 		})
 	}

@@ -11,9 +11,9 @@ import (
 	"adnet/internal/token"
 )
 
-// nearbyClicks are the counted clicks that reached this node, by network. They replace the count
-// over all nodes during an outage of the store: otherwise, overloading the store would make all
-// clicks count.
+// nearbyClicks are the counted clicks that reached this node, by network. They count beside those of
+// all nodes, and replace them during an outage of the store: otherwise, emptying or overloading the
+// store would make all clicks count.
 //
 // Memory is bounded: the most recent networks with nearbyTotal clicks together, and per network at
 // most nearbyMost clicks or the largest limit. A higher limit is not checked here.

@@ -60,10 +60,23 @@ func (s *sources) click(address, agent string, auction uuid.UUID, now time.Time)
 		address = traffic.Subscriber(ip).String()
 	}
 	date := day.Of(now)
-	click.Address = s.keyring.Lasting(uuid.Nil, date, "click\n"+address)
+	click.Address = s.address(address, date)
 	click.Reader = s.keyring.Lasting(uuid.Nil, date, "click\n"+address+"\n"+agent)
 	if click.Network == "" {
 		click.Network = click.Address.String()
 	}
 	return click
+}
+
+// network returns the network of an address, and for a gateway's address this address.
+func (s *sources) network(address string, now time.Time) string {
+	if ip, err := netip.ParseAddr(address); err == nil && s.shared.Contain(ip.WithZone("")) {
+		return s.address(traffic.Subscriber(ip).String(), day.Of(now)).String()
+	}
+	return traffic.Network(address)
+}
+
+// address returns the keyed hash of an address on a day.
+func (s *sources) address(address string, date day.Day) token.Pseudonym {
+	return s.keyring.Lasting(uuid.Nil, date, "click\n"+address)
 }

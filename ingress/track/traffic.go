@@ -70,6 +70,19 @@ func (c TrafficConfig) rates() ([]Rate, error) {
 	return list, nil
 }
 
+// NetworkClicks returns the most clicks that the rule lets a network have on a UTC day, 0 for any
+// number. Settlement charges no more on a campaign. Errors: ClickRates is not valid.
+func (c TrafficConfig) NetworkClicks() (most int64, err error) {
+	rates, err := c.rates()
+	for _, r := range rates {
+		ofDay := networkPeople * int64(r.Limit) * int64((maxWindow+r.Window-1)/r.Window)
+		if most == 0 || ofDay < most {
+			most = ofDay
+		}
+	}
+	return most, err
+}
+
 // Clicks counts the clicks of readers, addresses and networks over all nodes; see redis.Clicks.
 type Clicks interface {
 	// Allow reports whether a click is within every rate of its reader, and of the people of its
@@ -253,12 +266,12 @@ type click struct {
 // click judges the time of a click, and the number of clicks of its sender.
 func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted bool) {
 	auction, proven := uuid.UUID(e.AuctionId), e.Proof == event.Proof_SIGNED
-	e.NetworkMark = t.networkMark(e, c)
+	e.NetworkMark, e.Reported = t.networkMark(e, c), c.server && (c.from.posted || c.from.request == nil)
 	if issued, _ := day.TimeOfUUID(auction); proven && c.at.Sub(issued) < t.cfg.ClickDelay {
 		e.InvalidTraffic = traffic.RuleClickTooFast
 		return true
 	}
-	if c.server && (c.from.posted || c.from.request == nil) {
+	if e.Reported {
 		if proven && t.posted != nil && !t.posted.Reported(uuid.UUID(e.DeveloperId), auction, c.at) {
 			e.InvalidTraffic = traffic.RulePostedRate
 		}
@@ -280,12 +293,12 @@ func (t *screening) click(ctx context.Context, e *event.Event, c click) (counted
 }
 
 // networkMark returns 16 bits of the mark of a click's network for the campaign and UTC day, plus
-// 1: learning uses one click per network, campaign and day. The network of a click without a request
-// is its publisher.
+// 1: learning uses one click per network, campaign and day, and settlement charges a bounded number
+// (TrafficConfig.NetworkClicks). The network of a click without a request is its publisher.
 func (t *screening) networkMark(e *event.Event, c click) uint32 {
 	network := string(e.DeveloperId)
 	if c.from.request != nil {
-		network = traffic.Network(c.from.request.ClientIP())
+		network = t.from.network(c.from.request.ClientIP(), c.at)
 	}
 	campaign, _ := uuid.FromBytes(e.CampaignId)
 	mark := t.from.keyring.Network(token.NetworkOfClick, campaign, day.Of(c.at), network)
@@ -336,7 +349,8 @@ func purpose(values []string) bool {
 	return false
 }
 
-// count checks the rates of a click's sources. On an error of the store it uses the clicks of this node.
+// count checks the rates of a click's sources by the clicks of all nodes and by those of this node,
+// on an error of the store by the latter alone.
 func (t *screening) count(ctx context.Context, click NetworkClick) (inside bool, err error) {
 	if click.At.UnixNano() < t.rest.Load() {
 		return t.nearby.allow(click), errResting
@@ -347,10 +361,8 @@ func (t *screening) count(ctx context.Context, click NetworkClick) (inside bool,
 		t.rest.Store(click.At.Add(countRest).UnixNano())
 		return t.nearby.allow(click), err
 	}
-	if inside {
-		t.nearby.note(click)
-	}
-	return inside, nil
+	// This node's own count holds as well: an emptied store lifts no rate on it.
+	return inside && t.nearby.allow(click), nil
 }
 
 var errResting = errors.New("clicks are not counted during the pause after a failure")

@@ -162,6 +162,7 @@ func TestLinkClicksComeFromTheReader(t *testing.T) {
 			{nil, traffic.RuleNoAgent},
 			{[]string{"User-Agent", browser, "Sec-Purpose", "prefetch"}, traffic.RulePrefetch},
 		} {
+			f.Now = f.Now.Add(time.Hour)
 			rule, w := f.fire("GET", f.clickPath(method, time.Second), "", "192.0.2.1:1", c.header...)
 			require.Equal(t, c.want, rule, "%s %s", method, c.header)
 			require.Equal(t, http.StatusFound, w.Code)
@@ -245,6 +246,7 @@ func TestClickTooFast(t *testing.T) {
 		0: traffic.RuleClickTooFast, 299 * time.Millisecond: traffic.RuleClickTooFast, 300 * time.Millisecond: "",
 		time.Hour: "",
 	} {
+		f.Now = f.Now.Add(time.Hour)
 		ad := f.ad("rest", age)
 		rule, w := f.fire("GET", f.clickPath("rest", age), "", "192.0.2.1:1", "User-Agent", browser)
 		require.Equal(t, want, rule, "%s", age)
@@ -317,6 +319,51 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	clicks.err, f.Now = nil, f.Now.Add(2*time.Second)
 	rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
 	require.Equal(t, traffic.RuleClickRate, rule)
+}
+
+// Whoever empties the shared count lifts no rate on a node: SECURITY.md.
+func TestEmptiedCountsLiftNoRate(t *testing.T) {
+	f, clicks := guarded(t)
+	for _, want := range []string{"", traffic.RuleClickRate, traffic.RuleClickRate} {
+		rule, _ := f.fire("GET", f.clickPath("rest", time.Second), "", "203.0.113.77:1", "User-Agent", browser)
+		require.Equal(t, want, rule)
+	}
+	require.Len(t, clicks.lookups, 3)
+}
+
+// Settlement counts the clicks of networks, and not those that servers report.
+func TestClicksForSettlement(t *testing.T) {
+	f, _ := guarded(t, func(c *Config) { c.Traffic.SharedNetworks = []string{"198.51.100.0/24"} })
+	click := func(address string) *event.Event {
+		f.Now = f.Now.Add(time.Minute)
+		f.fire("GET", f.clickPath("rest", time.Second), "", address, "User-Agent", browser)
+		require.False(t, f.last().Reported)
+		return f.last()
+	}
+	require.Equal(t, click("203.0.113.77:1").NetworkMark, click("203.0.113.78:1").NetworkMark)
+	require.Equal(t, click("198.51.100.1:1").NetworkMark, click("198.51.100.1:2").NetworkMark)
+	require.NotEqual(
+		t, click("198.51.100.1:1").NetworkMark, click("198.51.100.2:1").NetworkMark, "a gateway's address is a network",
+	)
+	f.fire("GET", beacon("click", f.ad("rest", time.Second)), "", "203.0.113.99:1", "User-Agent", browser)
+	require.False(t, f.last().Reported, "a pixel")
+	for method, reported := range map[string]bool{"rest": true, "js_snippet": false} {
+		_, err := f.tracker.Take(t.Context(), &Report{Event: "click", AuctionID: f.ad(method, time.Second)})
+		require.NoError(t, err)
+		require.Equal(t, reported, f.last().Reported, method)
+	}
+}
+
+func TestNetworkClicksOfADay(t *testing.T) {
+	for rates, want := range map[string]int64{
+		"1/1m,3/10m,10/1h,25/24h": 400, "1/24h": 16, "2/1m": 2 * 16 * 1440, "3/7h": 3 * 16 * 4, "off": 0,
+	} {
+		got, err := TrafficConfig{ClickRates: rates}.NetworkClicks()
+		require.NoError(t, err)
+		require.Equal(t, want, got, rates)
+	}
+	_, err := TrafficConfig{ClickRates: "x"}.NetworkClicks()
+	require.ErrorContains(t, err, "ADNET_CLICK_RATES")
 }
 
 func TestViewsAboveTheRate(t *testing.T) {

@@ -26,8 +26,15 @@ type Factor struct {
 	ConfirmedAt time.Time // UTC; zero until its owner has entered a code
 	LastStep    int64     // step of the last accepted code; this code and older ones are not accepted again
 	Recovery    [][32]byte
-	Failures    int       // wrong codes in a row
-	FailedAt    time.Time // UTC, of the last of them
+	// Wrong codes in a row of callers from networks that the account knows ([Asker]), and of others:
+	// a thief of the password cannot make its owner wait at home.
+	Known, Unknown Misses
+}
+
+// Misses counts wrong codes.
+type Misses struct {
+	Failures int       // in a row
+	FailedAt time.Time // UTC, of the last of them
 }
 
 // On reports whether logins need the factor.
@@ -93,7 +100,7 @@ func (s *Service) BeginFactor(ctx context.Context, u User, issuer string) (NewFa
 		if f.On() {
 			return errs.New(errs.Conflict, "the account has a second factor; remove it first")
 		}
-		*f = Factor{Sealed: sealed, Failures: f.Failures, FailedAt: f.FailedAt}
+		*f = Factor{Sealed: sealed, Known: f.Known, Unknown: f.Unknown}
 		return nil
 	})
 	factor := NewFactor{Secret: secretText.EncodeToString(secret)}
@@ -183,11 +190,12 @@ func (s *Service) RemoveFactor(ctx context.Context, u User) error {
 // the same code, even on different nodes, one is rejected.
 func (s *Service) checkCode(ctx context.Context, u User, code string, may func(*Factor) error) error {
 	var refused error
+	known := knownAsker(ctx)
 	err := s.deps.Factors.UpdateFactor(ctx, u.ID, func(f *Factor) error {
 		if err := may(f); err != nil {
 			return err
 		}
-		refused = s.takeCode(u, f, typed.Code(code))
+		refused = s.takeCode(u, f, entered{typed.Code(code), known})
 		return nil // a failure is stored as well
 	})
 	if err != nil {
@@ -196,16 +204,26 @@ func (s *Service) checkCode(ctx context.Context, u User, code string, may func(*
 	return refused
 }
 
-func (s *Service) takeCode(u User, f *Factor, code string) error {
-	now := s.deps.Now().UTC()
+// entered is a code, and whether it came from a network that the account knows.
+type entered struct {
+	code  string
+	known bool
+}
+
+func (s *Service) takeCode(u User, f *Factor, in entered) error {
+	now, code, misses := s.deps.Now().UTC(), in.code, &f.Unknown
+	if in.known {
+		misses = &f.Known
+	}
 	if i := slices.Index(f.Recovery, recoveryHash(code)); i >= 0 {
-		f.Recovery, f.Failures = slices.Delete(slices.Clone(f.Recovery), i, i+1), 0
+		f.Recovery, misses.Failures = slices.Delete(slices.Clone(f.Recovery), i, i+1), 0
 		return nil
 	}
 	// Six digits can be guessed, recovery codes cannot: only the former are limited.
-	if wait := f.wait(now); wait > 0 {
+	if wait := misses.wait(now); wait > 0 {
 		return errs.New(
-			errs.RateLimited, "too many wrong codes; wait, or use a recovery code",
+			errs.RateLimited, "too many wrong codes; wait, use a recovery code, or a mailed link for a new password, "+
+				"which makes your network known",
 		).With("retry_after", int(wait.Seconds())+1)
 	}
 	secret, err := s.deps.Box.OpenSecret(f.Sealed, u.ID[:], now)
@@ -217,22 +235,22 @@ func (s *Service) takeCode(u User, f *Factor, code string) error {
 	}
 	step, ok := matching(secret, code, now)
 	if !ok || step <= f.LastStep {
-		f.Failures, f.FailedAt = f.Failures+1, now
+		misses.Failures, misses.FailedAt = misses.Failures+1, now
 		return errCode
 	}
-	f.LastStep, f.Failures = step, 0
+	f.LastStep, misses.Failures = step, 0
 	// Seal with the newest key, so that keys can be rotated.
 	f.Sealed, err = s.deps.Box.SealSecret(secret, u.ID[:])
 	return err
 }
 
 // wait returns how long no code is accepted after wrong codes.
-func (f *Factor) wait(now time.Time) time.Duration {
-	if f.Failures < freeFailures {
+func (m *Misses) wait(now time.Time) time.Duration {
+	if m.Failures < freeFailures {
 		return 0
 	}
-	wait := min(longestWait, firstWait<<min(f.Failures-freeFailures, 10))
-	return max(0, f.FailedAt.Add(wait).Sub(now))
+	wait := min(longestWait, firstWait<<min(m.Failures-freeFailures, 10))
+	return max(0, m.FailedAt.Add(wait).Sub(now))
 }
 
 // matching returns the newest step near now that has this code.

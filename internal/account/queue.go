@@ -20,6 +20,12 @@ func WithAsker(ctx context.Context, a Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, a)
 }
 
+// knownAsker reports whether the account was logged in to from the caller's network before.
+func knownAsker(ctx context.Context) bool {
+	a, _ := ctx.Value(askerKey{}).(Asker)
+	return a.Known != nil && a.Known()
+}
+
 // hashPlaces is the maximum number of callers that wait for a core: half a second for one core.
 // Strangers and known callers have as many each. Further callers are rejected at once and can retry.
 const hashPlaces = 20

@@ -231,6 +231,17 @@ type Review struct {
 	Creative string `json:"creative,omitempty"`
 }
 
+// For returns c as caller reads it: owners read a decision's reason, and the nil UUID in place of
+// the reviewer.
+func (c Campaign) For(caller account.User) Campaign {
+	if c.Review != nil && !caller.IsAdmin() && c.Review.ReviewerID != caller.ID {
+		review := *c.Review
+		review.ReviewerID = uuid.Nil
+		c.Review = &review
+	}
+	return c
+}
+
 const (
 	decisionApproved = "approved"
 	decisionRejected = "rejected"

@@ -32,6 +32,9 @@ type Batch struct {
 	// ConversionCap is the number of conversions that a campaign may be charged for per publisher
 	// and hour of receipt (ADNET_CONVERSION_HOURLY_CAP); 0 means no cap.
 	ConversionCap int64
+	// NetworkClicks is the number of clicks of a network that a campaign may be charged for on a UTC
+	// day of receipt (ADNET_CLICK_RATES); 0 means any number.
+	NetworkClicks int64
 
 	acts map[Acts]*ActsBook // of acts with cases
 }
@@ -78,6 +81,9 @@ type Tx interface {
 	// AdvanceOffsets locks, so the result stays valid until the transaction ends. It is called at
 	// most once per type.
 	Recorded(ctx context.Context, of EventType, auctions []uuid.UUID) (map[uuid.UUID]bool, error)
+	// CountClicks adds to the clicks of networks, sorted, and returns the sums. Afterwards no other
+	// transaction counts clicks of these networks until this one ends.
+	CountClicks(ctx context.Context, clicks []NetworkClicks) (map[NetworkDay]int64, error)
 	// Hold notes that events that Early returned wait for a decision about acts from now on.
 	Hold(ctx context.Context, ids []int64) error
 	// Judge moves events that Early returned to the next offsets of a partition of [EarlyStream],

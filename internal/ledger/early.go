@@ -145,17 +145,22 @@ func Settle(
 	return effects, nil
 }
 
-// screen reads what [Batch.Screen] needs and calls it.
+// screen reads what [Batch.Screen] needs and calls it, again after the click rule refused a click.
 func screen(ctx context.Context, tx Tx, b *Batch) error {
 	impressions, err := tx.Recorded(ctx, Impression, Clicked(*b))
 	if err != nil {
 		return fmt.Errorf("impressions: %w", err)
 	}
-	clicks, err := tx.Recorded(ctx, Click, Converted(*b))
+	clicks, err := tx.Recorded(ctx, Click, b.clicksToRead())
 	if err != nil {
 		return fmt.Errorf("clicks: %w", err)
 	}
 	b.Screen(impressions, clicks)
+	refused, err := limitClicks(ctx, tx, b, clicks)
+	if !refused {
+		return err
+	}
+	b.Screen(impressions, clicks) // conversions of the refused clicks
 	return nil
 }
 

@@ -136,6 +136,9 @@ type Event struct {
 	House        bool // of a house ad: a publisher's own campaign where nothing else was sold
 	Browser      bool // of an ad requested with a browser key
 	FromReader   bool // sent by a reader's device, as far as the request shows
+	// NetworkMark, of a click, is the mark of its network on the campaign and day; 0 when unknown
+	NetworkMark int32
+	Reported    bool // of a click: the publisher's server reported it
 	// InvalidTraffic is the rule that found the event invalid; empty for valid traffic.
 	InvalidTraffic string
 	Goal           *Goal // of a conversion; nil without a type and an external id

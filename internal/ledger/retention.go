@@ -17,6 +17,7 @@ type Cutoffs struct {
 	Applied time.Time // ranges applied before it; the last one of each partition stays
 	Dead    time.Time // dead letters from before it
 	Keys    time.Time // idempotency keys from before it
+	Clicks  day.Day   // counts of the clicks of networks from before it, see [NetworkClicksLife]
 	Emails  time.Time // e-mails of readers' reports from before it
 	Reports time.Time // readers' reports from before it
 }

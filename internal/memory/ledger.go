@@ -36,6 +36,7 @@ type ledgerState struct {
 	archive      map[stream.Partition]progress
 	publishers   publisherState
 	conversions  map[ledger.ConversionHour]int64 // charged
+	clicks       map[ledger.NetworkDay]int64
 	early        earlyState
 	horizon      day.Day
 	pruned       ledger.Pruned
@@ -123,6 +124,7 @@ func newLedgerState() ledgerState {
 		archive:           make(map[stream.Partition]progress),
 		publishers:        newPublisherState(),
 		conversions:       make(map[ledger.ConversionHour]int64),
+		clicks:            make(map[ledger.NetworkDay]int64),
 		early:             newEarlyState(),
 		campaignChanged:   make(map[uuid.UUID]int64),
 		released:          make(map[uuid.UUID]map[day.Minute]money.Micros),
@@ -258,6 +260,7 @@ type batchTx struct {
 	judged   []int64            // ids of early events, with the offsets of judgedAs
 	judgedAs stream.Range
 	held     []int64 // ids of early events
+	clicks   []ledger.NetworkClicks
 	effects  ledger.Effects
 }
 
@@ -275,6 +278,16 @@ func (b *batchTx) AdvanceOffsets(_ context.Context, ranges []stream.Range) (err 
 		}
 	}
 	return nil
+}
+
+// CountClicks adds to the clicks of networks when the transaction commits, and returns the sums.
+func (b *batchTx) CountClicks(_ context.Context, clicks []ledger.NetworkClicks) (map[ledger.NetworkDay]int64, error) {
+	totals := make(map[ledger.NetworkDay]int64, len(clicks))
+	for _, c := range clicks {
+		totals[c.NetworkDay] = b.store.ledger.clicks[c.NetworkDay] + c.Clicks
+	}
+	b.clicks = clicks
+	return totals, nil
 }
 
 // MarkFirst reports which keys are new; they are recorded when the transaction commits.
@@ -456,6 +469,9 @@ func (b *batchTx) commit() {
 	}
 	for _, key := range b.effects.Converted {
 		l.billed[key] = struct{}{}
+	}
+	for _, c := range b.clicks {
+		l.clicks[c.NetworkDay] += c.Clicks
 	}
 	for i, id := range b.judged {
 		l.early.judge(id, b.judgedAs, b.judgedAs.First+int64(i))

@@ -42,6 +42,9 @@ func (s *Retention) Retain(_ context.Context, cut ledger.Cutoffs, dry bool) (led
 			delete(l.conversions, hour)
 		}
 	}
+	if !dry {
+		maps.DeleteFunc(l.clicks, func(of ledger.NetworkDay, _ int64) bool { return of.Day < cut.Clicks })
+	}
 	for date := range days {
 		r.Days = append(r.Days, date)
 	}

@@ -134,7 +134,8 @@ func (s *Logins) UpdateFactor(ctx context.Context, user uuid.UUID, edit func(*ac
 	if err := s.record(ctx, auditlog.OfFactor(user, &before, &after)); err != nil {
 		return err
 	}
-	after.ConfirmedAt, after.FailedAt = asStored(after.ConfirmedAt), asStored(after.FailedAt)
+	after.ConfirmedAt, after.Known.FailedAt = asStored(after.ConfirmedAt), asStored(after.Known.FailedAt)
+	after.Unknown.FailedAt = asStored(after.Unknown.FailedAt)
 	if s.factors[user] = after; len(after.Sealed) == 0 {
 		delete(s.factors, user)
 	}

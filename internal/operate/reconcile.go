@@ -214,7 +214,14 @@ func (r *reconciling) rooms() (line compared, err error) {
 	if err != nil {
 		return line, err
 	}
-	projected, err := redis.NewRooms(r.cache).All(r.Ctx)
+	var trust redis.Trust
+	if r.cfg.TokenKeys != "" {
+		if trust, err = sealing(r.cfg.TokenKeys); err != nil {
+			return line, err
+		}
+		trust.Refused = func(id string, reason error) { line.differ("room of campaign %s is not sealed: %s", id, reason) }
+	}
+	projected, err := redis.NewRooms(r.cache.Trusting(trust)).All(r.Ctx)
 	if err != nil {
 		return line, err
 	}

@@ -56,7 +56,7 @@ type refill struct {
 	keys  string // ADNET_TOKEN_KEYS
 }
 
-// sealing seals campaigns in Redis like the processes of the installation.
+// sealing seals campaigns and rooms in Redis like the processes of the installation.
 func sealing(setting string) (trust redis.Trust, err error) {
 	keys, err := token.ParseKeys(setting)
 	if err != nil {

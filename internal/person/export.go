@@ -127,6 +127,9 @@ func Export(ctx context.Context, s Store, u account.User) (h Held, err error) {
 	if h.Campaigns, err = campaigns(ctx, s.Campaigns, u.ID); err != nil {
 		return h, err
 	}
+	for i := range h.Campaigns {
+		h.Campaigns[i] = h.Campaigns[i].For(u)
+	}
 	if h.Ledger, err = lines(ctx, s.Ledger, u); err != nil {
 		return h, err
 	}
@@ -171,7 +174,7 @@ func entries(ctx context.Context, s Audit, id uuid.UUID) (all []auditlog.Entry, 
 			}
 			for _, e := range some {
 				if own || e.OwnerID != id {
-					all = append(all, e)
+					all = append(all, e.ForOwner(id))
 				}
 				q.Before = e.Seq
 			}

@@ -29,7 +29,7 @@ type Wait struct {
 	Kind WaitKind `json:"kind"`
 	// ID is that of the case or of the decision; zero for disputes.
 	ID uuid.UUID `json:"id,omitzero"`
-	// Until is the end, UTC; zero while somebody has to decide.
+	// Until is the end, UTC; zero while a decision is open.
 	Until time.Time `json:"until,omitzero"`
 }
 

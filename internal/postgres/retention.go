@@ -46,6 +46,9 @@ func (s *Retention) Retain(ctx context.Context, cut ledger.Cutoffs, dry bool) (r
 	if err == nil {
 		err = s.ledger.PruneEarly(ctx)
 	}
+	if err == nil {
+		err = s.ledger.DropClicks(ctx, cut.Clicks)
+	}
 	if err == nil && !cut.Dead.IsZero() {
 		r.Dead, err = s.ledger.DropDead(ctx, cut.Dead)
 	}

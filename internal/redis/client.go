@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -46,6 +47,7 @@ type Client struct {
 
 	keys  keys
 	trust Trust
+	epoch *atomic.Int64 // with seals: the latest of the rooms read
 }
 
 // Open checks the settings and creates the pool. It connects on first use; see [Client.Ping].

@@ -52,9 +52,9 @@ type Change struct {
 
 // message is the encoded form of a Change.
 type message struct {
-	Campaign jsontext.Value `json:"campaign"`
-	Confirm  bool           `json:"confirm"`
-	Rooms    []room         `json:"rooms"`
+	Campaign jsontext.Value   `json:"campaign"`
+	Confirm  bool             `json:"confirm"`
+	Rooms    []jsontext.Value `json:"rooms"`
 }
 
 // Subscribe calls apply for every change in sequence, first with Ready. It returns ctx's error when
@@ -124,9 +124,14 @@ func (n *Nodes) deliver(received any, apply func(Change)) {
 			apply(Change{Campaign: k, Confirm: m.Confirm})
 		}
 		if len(m.Rooms) > 0 {
-			rooms := make([]reserve.Room, len(m.Rooms))
-			for i, wire := range m.Rooms {
-				rooms[i] = wire.ledger()
+			rooms := make([]reserve.Room, 0, len(m.Rooms))
+			for _, text := range m.Rooms {
+				room, err := n.client.openRoom(string(text))
+				if err != nil {
+					n.client.refused("of a message", err) // nodes also read all rooms from time to time
+					continue
+				}
+				rooms = append(rooms, room.ledger())
 			}
 			apply(Change{Rooms: rooms})
 		}

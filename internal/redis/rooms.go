@@ -2,9 +2,11 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -14,6 +16,7 @@ import (
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
 	"adnet/internal/reserve"
+	"adnet/internal/token"
 )
 
 // roomChunk is the number of rooms per script call, each of which may be a sum over an hour's
@@ -27,9 +30,12 @@ type Rooms struct{ client *Client }
 // NewRooms returns a view of the rooms. It does no I/O.
 func NewRooms(client *Client) *Rooms { return &Rooms{client} }
 
-// room is the stored form of a reserve.Room. Amounts are plain micro-USD: the balance of a campaign
-// that is not prepaid is the largest integer, which the decimal form of money rejects.
+// room is the stored form of a reserve.Room, with the epoch in which it was published. Amounts are
+// plain micro-USD: the balance of a campaign that is not prepaid is the largest integer, which the
+// decimal form of money rejects. The text ends with its seal ([Client.Trusting]). The epoch comes
+// first, so that a sealed campaign is no room.
 type room struct {
+	Epoch      int64     `json:"epoch"`
 	CampaignID uuid.UUID `json:"id"`
 	Advertiser uuid.UUID `json:"adv"`
 	Version    int64     `json:"v"`
@@ -41,9 +47,9 @@ type room struct {
 	Open       int64     `json:"open"`
 }
 
-func roomOf(r reserve.Room) room {
+func roomOf(epoch int64, r reserve.Room) room {
 	return room{
-		CampaignID: r.CampaignID, Advertiser: r.AdvertiserID, Version: r.Version, Day: int32(r.Day),
+		Epoch: epoch, CampaignID: r.CampaignID, Advertiser: r.AdvertiserID, Version: r.Version, Day: int32(r.Day),
 		Daily: int64(r.Daily), Today: int64(r.Today), Total: int64(r.Total), Balance: int64(r.Balance),
 		Open: int64(r.Open),
 	}
@@ -57,8 +63,9 @@ func (r room) ledger() reserve.Room {
 	}
 }
 
-// PublishRooms writes absolute values, never an older version over a newer one, and sends the
-// accepted ones to every subscriber. Released amounts go to the reservations of epoch. Versions
+// PublishRooms writes absolute values, sealed with their version and epoch, never an older version
+// over a newer one, and sends the accepted ones to every subscriber. What holds the place of a newer
+// version and is not sealed is replaced. Released amounts go to the reservations of epoch. Versions
 // must not be negative. Errors: Redis does not answer, or by its clock the rooms are of a past day.
 // In the latter case nothing is written until the clock of the rooms' source agrees again, and
 // nodes grant from the rooms they have.
@@ -66,21 +73,69 @@ func (r *Rooms) PublishRooms(ctx context.Context, epoch int64, rooms []reserve.R
 	for len(rooms) > 0 {
 		chunk := rooms[:min(roomChunk, len(rooms))]
 		rooms = rooms[len(chunk):]
-		keys, args, err := r.publishArgs(epoch, chunk)
+		newer, err := r.publish(ctx, epoch, chunk)
 		if err != nil {
 			return err
 		}
-		accepted, err := roomsScript.Run(ctx, r.client.rdb, keys, args...).Int64()
+		forged, err := r.dropForged(ctx, newer)
 		if err != nil {
-			return r.client.explain(err)
+			return err
 		}
-		if accepted < 0 {
-			return fmt.Errorf(
-				"rooms of %s are of a past day by the clock of Redis: the database's clock is behind it", oldest(chunk),
-			)
+		if forged {
+			if _, err := r.publish(ctx, epoch, chunk); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// pastDay is the reply to rooms of a past day.
+const pastDay = "past"
+
+// publish writes one chunk and lists the campaigns of which there is a newer room.
+func (r *Rooms) publish(ctx context.Context, epoch int64, chunk []reserve.Room) (newer []string, err error) {
+	keys, args, err := r.publishArgs(epoch, chunk)
+	if err != nil {
+		return nil, err
+	}
+	newer, err = roomsScript.Run(ctx, r.client.rdb, keys, args...).StringSlice()
+	if err != nil {
+		return nil, r.client.explain(err)
+	}
+	if len(newer) > 0 && newer[0] == pastDay {
+		return nil, fmt.Errorf(
+			"rooms of %s are of a past day by the clock of Redis: the database's clock is behind it", oldest(chunk),
+		)
+	}
+	return newer, nil
+}
+
+// dropForged removes the rooms of ids that this installation did not seal: otherwise an invented
+// version would keep the true ones out for ever.
+func (r *Rooms) dropForged(ctx context.Context, ids []string) (forged bool, err error) {
+	if len(ids) == 0 || r.client.trust.Seal == nil {
+		return false, nil
+	}
+	values, err := r.client.rdb.HMGet(ctx, r.client.keys.rooms, ids...).Result()
+	if err != nil {
+		return false, r.client.explain(err)
+	}
+	for i, value := range values {
+		text, found := value.(string)
+		if !found {
+			continue
+		}
+		if _, reason := r.client.storedRoom(ids[i], text); reason != nil && !errors.Is(reason, errOldRoom) {
+			r.client.refused(ids[i], reason)
+			err := dropScript.Run(ctx, r.client.rdb, []string{r.client.keys.rooms}, ids[i], text).Err()
+			if err != nil {
+				return false, r.client.explain(err)
+			}
+			forged = true
+		}
+	}
+	return forged, nil
 }
 
 func oldest(rooms []reserve.Room) day.Day {
@@ -101,10 +156,11 @@ func (r *Rooms) publishArgs(epoch int64, rooms []reserve.Room) (keys []string, a
 		if room.Version < 0 {
 			return nil, nil, fmt.Errorf("room of campaign %s has version %d", room.CampaignID, room.Version)
 		}
-		text, err := json.Marshal(roomOf(*room))
+		text, err := json.Marshal(roomOf(epoch, *room))
 		if err != nil {
 			return nil, nil, fmt.Errorf("encode room of campaign %s: %w", room.CampaignID, err)
 		}
+		text = r.client.sealed(text)
 		limited := 0
 		if room.Balance != reserve.Unlimited {
 			limited = 1
@@ -131,7 +187,7 @@ func (r *Rooms) All(ctx context.Context) ([]reserve.Room, error) {
 }
 
 // EachRoom reads every room, in no order, and passes them to take in pages, each of which is reused
-// when take returns. A room may appear twice.
+// when take returns. A room may appear twice. Rejected ones are left out.
 func (r *Rooms) EachRoom(ctx context.Context, take func(page []reserve.Room)) error {
 	var page []reserve.Room
 	for cursor := uint64(0); ; {
@@ -141,16 +197,58 @@ func (r *Rooms) EachRoom(ctx context.Context, take func(page []reserve.Room)) er
 		}
 		page = page[:0]
 		for i := 0; i+1 < len(pairs); i += 2 {
-			_, text, _ := strings.Cut(pairs[i+1], "|")
-			room, err := readRoom(text)
-			if err != nil {
+			room, err := r.client.storedRoom(pairs[i], pairs[i+1])
+			switch {
+			case err == nil:
+				page = append(page, room.ledger())
+			case r.client.trust.Seal == nil:
 				return fmt.Errorf("decode room of campaign %s: %w", pairs[i], err)
+			case !errors.Is(err, errOldRoom):
+				r.client.refused(pairs[i], err)
 			}
-			page = append(page, room.ledger())
 		}
 		take(page)
 		if cursor = next; cursor == 0 {
 			return nil
+		}
+	}
+}
+
+// errOldRoom rejects a room of an earlier epoch than others that were read.
+var errOldRoom = errors.New("the room is of an earlier epoch")
+
+// storedRoom reads the room stored under id. Errors: it is not a room, or not a sealed one of this
+// campaign, of its version and of the latest known epoch.
+func (c *Client) storedRoom(id, stored string) (room, error) {
+	version, text, _ := strings.Cut(stored, "|")
+	r, err := c.openRoom(text)
+	if err == nil && c.trust.Seal != nil && (r.CampaignID.String() != id || strconv.FormatInt(r.Version, 10) != version) {
+		err = token.ErrSignature
+	}
+	return r, err
+}
+
+// openRoom reads a room and checks its seal.
+func (c *Client) openRoom(text string) (r room, err error) {
+	if c.trust.Seal == nil {
+		return readRoom(text)
+	}
+	if !strings.HasPrefix(text, `{"epoch":`) {
+		return r, token.ErrMalformed
+	}
+	if err := c.checkSeal(text); err != nil {
+		return r, err
+	}
+	if r, err = readRoom(text); err != nil {
+		return r, err
+	}
+	for {
+		latest := c.epoch.Load()
+		if r.Epoch < latest {
+			return r, errOldRoom
+		}
+		if c.epoch.CompareAndSwap(latest, r.Epoch) {
+			return r, nil
 		}
 	}
 }
@@ -169,6 +267,7 @@ func readRoom(text string) (r room, err error) {
 func readOwnRoom(text string) (r room, ok bool) {
 	in := jsonscan.Read(text)
 	fields := in.Members()
+	r.Epoch = fields.Value("epoch").Whole()
 	r.CampaignID = jsonscan.Parsed(&in, fields.Value("id").Text(), uuid.Parse)
 	r.Advertiser = jsonscan.Parsed(&in, fields.Value("adv").Text(), uuid.Parse)
 	r.Version = fields.Value("v").Whole()
@@ -178,6 +277,9 @@ func readOwnRoom(text string) (r room, ok bool) {
 	r.Total = fields.Value("total").Whole()
 	r.Balance = fields.Value("balance").Whole()
 	r.Open = fields.Value("open").Whole()
+	if fields.Next("seal") {
+		in.Skip()
+	}
 	fields.End()
 	r.Day = int32(date)
 	return r, in.Done() && int64(r.Day) == date

@@ -20,6 +20,7 @@ var (
 	liveScript      = script("base", "live")
 	leaseScript     = script("base", "reservations", "lease")
 	roomsScript     = script("base", "reservations", "rooms")
+	dropScript      = script("drop")
 	beatScript      = script("base", "beat")
 	openScript      = script("base", "open")
 	grantScript     = script("base", "grant")

@@ -261,7 +261,7 @@ func scriptTables() map[string]scriptTable {
 		"publish": {publishScript, publishCalls()}, "announce": {announceScript, announceCalls()},
 		"heartbeat": {heartbeatScript, heartbeatCalls()}, "live": {liveScript, liveCalls()},
 		"beat": {beatScript, beatCalls()}, "open": {openScript, openCalls()}, "grant": {grantScript, grantCalls()},
-		"rooms": {roomsScript, roomsCalls()},
+		"rooms": {roomsScript, roomsCalls()}, "drop": {dropScript, dropCalls()},
 		"lease": {leaseScript, leaseCalls()}, "click": {clickScript, clickCalls()},
 		"confirm": {confirmScript, confirmCalls()},
 		"flags":   {flagScript, flagCalls()}, "mark": {markScript, markCalls()},
@@ -557,16 +557,21 @@ func roomsCalls() []call {
 	}
 	return []call{
 		{
-			name: "the first", keys: keys, argv: argv("<day>", "a", 9, `{"n":1}`, 0, 0), reply: int64(1),
+			name: "the first", keys: keys, argv: argv("<day>", "a", 9, `{"n":1}`, 0, 0), reply: []any{},
 			after: db{"rooms": hash{"a": `9|{"n":1}`}}, reported: channel{`{"rooms":[{"n":1}]}`},
 		},
 		{
 			name: "of a past day", listed: held, keys: keys, argv: argv(1, "a", 99, `{"n":2}`, 0, 1, 1000, 7),
-			reply: int64(-1),
+			reply: []any{"past"},
+		},
+		{
+			name: "equal, under another seal", listed: with(held, db{"c": nil}), keys: keys,
+			argv: argv("<day>", "a", 9, `{"seal":2}`, 0, 0), reply: []any{},
+			after: with(held, db{"rooms": hash{"a": `9|{"seal":2}`}, "c": nil}),
 		},
 		{
 			name: "newer, with what was released", listed: held, keys: keys,
-			argv: argv("<day>", "a", 10, `{"n":2}`, 1, 2, 1000, 7, 980, 3), reply: int64(1),
+			argv: argv("<day>", "a", 10, `{"n":2}`, 1, 2, 1000, 7, 980, 3), reply: []any{},
 			after: db{
 				"rooms": hash{"a": `10|{"n":2}`}, "state": held["state"],
 				"c": hash{
@@ -585,7 +590,7 @@ func roomsCalls() []call {
 					"g:1000:60": "50", "s:1000": "7", "out": "43", "counted": "43", "at": "999", "limited": "1",
 				}},
 			),
-			keys: keys, argv: argv("<day>", "a", 8, `{"n":2}`, 1, 1, 1000, 6), reply: int64(0), expires: []string{"c"},
+			keys: keys, argv: argv("<day>", "a", 8, `{"n":2}`, 1, 1, 1000, 6), reply: []any{"a"}, expires: []string{"c"},
 			after: with(
 				held,
 				db{"c": hash{
@@ -595,7 +600,7 @@ func roomsCalls() []call {
 		},
 		{
 			name: "not prepaid any more", listed: held, keys: keys, argv: argv("<day>", "a", 10, `{"n":2}`, 0, 0),
-			reply: int64(1),
+			reply: []any{},
 			after: with(held, db{
 				"rooms": hash{"a": `10|{"n":2}`},
 				"c": hash{
@@ -607,9 +612,22 @@ func roomsCalls() []call {
 		{
 			name:   "versions beyond a Lua number",
 			listed: with(held, db{"rooms": hash{"a": `9223372036854775806|{"n":1}`}, "c": nil}), keys: keys,
-			argv: argv("<day>", "a", "9223372036854775807", `{"n":2}`, 0, 0), reply: int64(1),
+			argv: argv("<day>", "a", "9223372036854775807", `{"n":2}`, 0, 0), reply: []any{},
 			after:    with(held, db{"rooms": hash{"a": `9223372036854775807|{"n":2}`}, "c": nil}),
 			reported: channel{`{"rooms":[{"n":2}]}`},
+		},
+	}
+}
+
+func dropCalls() []call {
+	rooms := db{"rooms": hash{"a": "9|x", "b": "1|y"}}
+	return []call{
+		{
+			name: "as it was read", listed: rooms, keys: []string{"rooms"}, argv: []any{"a", "9|x"}, reply: int64(1),
+			after: db{"rooms": hash{"b": "1|y"}},
+		},
+		{
+			name: "written meanwhile", listed: rooms, keys: []string{"rooms"}, argv: []any{"a", "8|x"}, reply: int64(0),
 		},
 	}
 }

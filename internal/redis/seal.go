@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,8 +14,8 @@ import (
 	"adnet/internal/token"
 )
 
-// Trust makes the campaigns in Redis as trustworthy as those of PostgreSQL, even if others can
-// write to Redis: writers seal each campaign, and readers reject unsealed ones.
+// Trust makes the campaigns and rooms in Redis as trustworthy as those of PostgreSQL, even if others
+// can write to Redis: writers seal each of them, and readers reject unsealed ones.
 type Trust struct {
 	Seal *token.Seal
 	// Truth reads the campaign of a rejected record from PostgreSQL. nil leaves it out.
@@ -23,11 +24,12 @@ type Trust struct {
 	Refused func(campaignID string, reason error)
 }
 
-// Trusting returns a client with seals: it writes campaigns sealed and does not read unsealed ones.
+// Trusting returns a client with seals: it writes campaigns and rooms sealed and does not read
+// unsealed ones, nor rooms of an earlier epoch than those it has read.
 // It shares c's connections. Without it nothing is sealed or rejected.
 func (c *Client) Trusting(t Trust) *Client {
 	trusting := *c
-	trusting.trust = t
+	trusting.trust, trusting.epoch = t, new(atomic.Int64)
 	return &trusting
 }
 
@@ -41,23 +43,32 @@ func (c *Client) encode(k *campaign.Campaign) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode campaign %s: %w", k.ID, err)
 	}
+	return c.sealed(object), nil
+}
+
+// sealed returns an object with its seal, without seals the object.
+func (c *Client) sealed(object []byte) []byte {
 	if c.trust.Seal == nil {
-		return object, nil
+		return object
 	}
 	record := object[:len(object)-1] // without its closing brace
 	sealed := append(append(make([]byte, 0, len(object)+64), record...), sealMember...)
-	return append(c.trust.Seal.Append(sealed, record), `"}`...), nil
+	return append(c.trust.Seal.Append(sealed, record), `"}`...)
+}
+
+// checkSeal returns nil for an object that a process of this installation sealed.
+func (c *Client) checkSeal(object string) error {
+	at := strings.LastIndex(object, sealMember)
+	if at < 0 || !strings.HasSuffix(object, `"}`) {
+		return token.ErrMalformed
+	}
+	return c.trust.Seal.Check(object[:at], object[at+len(sealMember):len(object)-len(`"}`)], time.Now())
 }
 
 // decode parses the object of a campaign. Errors: it is not a campaign, or not sealed.
 func (c *Client) decode(object string, into *campaign.Campaign) error {
 	if c.trust.Seal != nil {
-		at := strings.LastIndex(object, sealMember)
-		if at < 0 || !strings.HasSuffix(object, `"}`) {
-			return token.ErrMalformed
-		}
-		seal := object[at+len(sealMember) : len(object)-len(`"}`)]
-		if err := c.trust.Seal.Check(object[:at], seal, time.Now()); err != nil {
+		if err := c.checkSeal(object); err != nil {
 			return err
 		}
 	}

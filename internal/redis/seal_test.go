@@ -2,13 +2,17 @@ package redis
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/campaign"
+	"adnet/internal/day"
 	"adnet/internal/errs"
+	"adnet/internal/reserve"
 	"adnet/internal/token"
 )
 
@@ -90,6 +94,82 @@ func TestOnlySealedCampaignsAreRead(t *testing.T) {
 		require.Equal(t, []campaign.Campaign{own, other, gone}, read(), "the same versions are sealed again")
 		require.Empty(t, refused)
 	})
+}
+
+// Whoever writes to Redis makes no room: what is not sealed for its place is left out, and what keeps
+// the true room away is replaced.
+func TestOnlySealedRoomsAreRead(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		seal := newSeal(t)
+		var refused []string
+		trusting := func() *Client {
+			return client.Trusting(Trust{Seal: seal, Refused: func(id string, _ error) { refused = append(refused, id) }})
+		}
+		writer, node := NewRooms(trusting()), NewRooms(trusting())
+		own, other := someRoom(5), someRoom(5)
+		publish := func(epoch int64, rooms ...reserve.Room) {
+			require.NoError(t, writer.PublishRooms(t.Context(), epoch, rooms))
+		}
+		read := func(of *Rooms) []reserve.Room {
+			refused = nil
+			all, err := of.All(t.Context())
+			require.NoError(t, err)
+			return all
+		}
+		publish(7, own, other)
+		require.ElementsMatch(t, []reserve.Room{own, other}, read(node))
+		require.Empty(t, refused)
+		stored := func(id uuid.UUID) string {
+			text, err := client.rdb.HGet(t.Context(), client.keys.rooms, id.String()).Result()
+			require.NoError(t, err)
+			return text
+		}
+		put := func(id uuid.UUID, text string) {
+			require.NoError(t, client.rdb.HSet(t.Context(), client.keys.rooms, id.String(), text).Err())
+		}
+		genuine, ofOther := stored(own.CampaignID), stored(other.CampaignID)
+		object, err := trusting().encode(&campaign.Campaign{ID: own.CampaignID, ConfigVersion: 5})
+		require.NoError(t, err)
+		for name, text := range map[string]string{
+			"more money": strings.Replace(genuine, `"total":`, `"total":9`, 1), "no seal": `9|{"epoch":7,"id":"` + own.CampaignID.String() + `"}`,
+			"another room": ofOther, "a later version": "9" + genuine, "a campaign": "5|" + string(object), "nothing": "",
+		} {
+			put(own.CampaignID, text)
+			require.Equal(t, []reserve.Room{other}, read(node), name)
+			require.Equal(t, []string{own.CampaignID.String()}, refused, name)
+			publish(7, own)
+			require.ElementsMatch(t, []reserve.Room{own, other}, read(node), "%s: the true room is back", name)
+		}
+
+		// A room of an earlier filling is not played back where the later one is known.
+		publish(8, own, other)
+		require.ElementsMatch(t, []reserve.Room{own, other}, read(node))
+		put(own.CampaignID, genuine)
+		require.Equal(t, []reserve.Room{other}, read(node))
+		require.Empty(t, refused, "it is genuine, and old")
+	})
+}
+
+func TestForgedRoomsAreNotHeard(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, client *Client) {
+		refused := make(chan string, 10)
+		trusting := client.Trusting(Trust{Seal: newSeal(t), Refused: func(id string, _ error) { refused <- id }})
+		heard := make(chan []reserve.Room, 10)
+		subscribe(t, newCatalog(trusting), func(c Change) { heard <- c.Rooms })
+		forged, real := someRoom(1), someRoom(2)
+		require.NoError(t, NewRooms(client).PublishRooms(t.Context(), 7, []reserve.Room{forged}))
+		await(t, refused, "the refusal")
+		require.Empty(t, await(t, heard, "the forged message"))
+		require.NoError(t, NewRooms(trusting).PublishRooms(t.Context(), 7, []reserve.Room{real}))
+		require.Equal(t, []reserve.Room{real}, await(t, heard, "the sealed message"))
+	})
+}
+
+func someRoom(version int64) reserve.Room {
+	return reserve.Room{
+		CampaignID: uuid.New(), AdvertiserID: uuid.New(), Version: version, Day: day.Of(time.Now()), Daily: 100, Today: 80,
+		Total: 90, Balance: reserve.Unlimited, Open: 50,
+	}
 }
 
 func TestForgedMessagesAreNotHeard(t *testing.T) {

@@ -41,6 +41,10 @@ func RunRetention(t *testing.T, newLedger func(t *testing.T) (Ledger, Retention,
 		l, r, _ := newLedger(t)
 		sumsSurvive(t, l, r)
 	})
+	t.Run("ClicksOfNetworks", func(t *testing.T) {
+		l, r, _ := newLedger(t)
+		networkClicksExpire(t, l, r)
+	})
 	t.Run("Letters", func(t *testing.T) {
 		l, _, letters := newLedger(t)
 		letterLife(t, l, letters)

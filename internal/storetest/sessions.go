@@ -105,7 +105,7 @@ var sessionCases = []testCase{
 		require.Equal(t, account.Factor{}, got)
 		want := account.Factor{
 			Sealed: []byte("k1:x"), ConfirmedAt: keyTime, LastStep: 1 << 40, Recovery: [][32]byte{{1}, {2}},
-			Failures: 3, FailedAt: keyTime,
+			Known: account.Misses{Failures: 2}, Unknown: account.Misses{Failures: 3, FailedAt: keyTime},
 		}
 		for range 2 {
 			require.NoError(

@@ -8,7 +8,8 @@ package traffic
 // nothing, earns nothing, and does not use up the deduplication key of the real event. It counts
 // once per auction and event type, unless a valid one was recorded: repeats are duplicates.
 // Ingress, which alone sees the request, decides all but [RuleNoImpression] and [RuleManyActs] and
-// writes them into the event, so a replay decides the same.
+// writes them into the event, so a replay decides the same. Settlement counts [RuleClickRate] once
+// more, by network, campaign and day.
 const (
 	// a listed robot or link preview; on the reader's requests ([ReaderSide]) also a tool
 	RuleBot          = "bot_user_agent"

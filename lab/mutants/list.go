@@ -162,7 +162,7 @@ var mutants = []mutant{
 	{
 		name: "unseen-publisher", nightly: true, protects: "a publisher that shows nothing holds a hundredth of a campaign's day",
 		file: "ingress/limits/unseen.go",
-		old:  "if s.tally(k, of, now).sum() > int64(most) {", new: "if s.tally(k, of, now).sum() > int64(max(most, mostUnseen)) {",
+		old:  "if t.sum() > int64(most) {", new: "if t.sum() > int64(max(most, mostUnseen)) {",
 		tests: []string{"./ingress/limits"}, run: "UnseenAds",
 	},
 	{
@@ -320,7 +320,7 @@ var mutants = []mutant{
 	{
 		name: "seal-checked", nightly: true, protects: "a node serves only campaigns that the installation wrote",
 		file: "internal/redis/seal.go",
-		old:  "	if c.trust.Seal != nil {\n		at", new: "	if c.trust.Seal == nil {\n		at",
+		old:  "	if c.trust.Seal != nil {\n		if err", new: "	if false {\n		if err",
 		tests: []string{"./internal/redis"}, run: "OnlySealed|Forged",
 	},
 	{
@@ -646,6 +646,36 @@ var mutants = []mutant{
 		tests: []string{"./internal/ledger"},
 	},
 	{
+		name: "room-of-lease", protects: "a writer to Redis grants no node more than a campaign's sealed room",
+		file: "ingress/budget/room.go",
+		old:  "return max(0, left+spent-held), true", new: "return math.MaxInt64, true",
+		tests: []string{"./ingress/budget"}, run: "TestNoGrantExceedsTheRoom",
+	},
+	{
+		name: "room-seal", protects: "a writer to Redis makes no room",
+		file: "internal/redis/rooms.go",
+		old:  "return r, err\n	}\n	if r, err = readRoom", new: "_ = err\n	}\n	if r, err = readRoom",
+		tests: []string{"./internal/redis"}, run: "TestOnlySealedRoomsAreRead|TestForgedRoomsAreNotHeard",
+	},
+	{
+		name: "click-rate-here", protects: "whoever empties Redis lifts no rate of clicks on a node",
+		file: "ingress/track/traffic.go",
+		old:  "return inside && t.nearby.allow(click), nil", new: "return inside, nil",
+		tests: []string{"./ingress/track"}, run: "TestEmptiedCountsLiftNoRate",
+	},
+	{
+		name: "settled-click-rate", protects: "a network's charged clicks are bounded by campaign and day, whatever Redis counted",
+		file: "internal/ledger/clicks.go",
+		old:  "inside := b.NetworkClicks - (totals[of] - int64(len(ids)))", new: "inside := b.NetworkClicks + 0*totals[of]",
+		tests: []string{"./internal/memory"}, run: "TestLedgerConformance/.*/ClicksOfNetworks|TestLedgerConformance/.*/ConversionsOfCountedClicks",
+	},
+	{
+		name: "settled-click-repeats", protects: "repeats of a counted click use up nothing of their network's clicks",
+		file: "internal/ledger/clicks.go",
+		old:  "r.limited() && !recorded[id] && !seen[id]", new: "r.limited()",
+		tests: []string{"./internal/memory"}, run: "TestLedgerConformance/.*/ClicksOfNetworks",
+	},
+	{
 		name: "owner-read", nightly: true, protects: "a campaign is read by its owner",
 		file:  "internal/campaign/service.go",
 		old:   "	if !caller.MayActFor(c.AdvertiserID) {\n		return Campaign{}, errForbidden",
@@ -766,7 +796,7 @@ var mutants = []mutant{
 	{
 		name: "click-order-settle", protects: "settlement screens clicks",
 		file: "internal/ledger/early.go",
-		old:  "	b.Screen(impressions, clicks)\n", new: "	_, _ = impressions, clicks\n",
+		old:  "	b.Screen(impressions, clicks)\n	refused", new: "	_, _ = impressions, clicks\n	refused",
 		tests: []string{"./consumers/settle"},
 	},
 	{
@@ -946,6 +976,30 @@ var mutants = []mutant{
 		file: "internal/person/person.go",
 		old:  "if err = s.markMailbox(ctx, u, now); err != nil {", new: "if now.IsZero() {",
 		tests: []string{"./internal/memory"}, run: "FamiliesConformance",
+	},
+	{
+		name: "register-line", nightly: true, protects: "an IPv6 line registers no more accounts than an address",
+		file: "ingress/limits/limits.go",
+		old:  "id == register && line", new: "false && line",
+		tests: []string{"./ingress/limits"}, run: "TestRegistrationsOfAnIPv6Line",
+	},
+	{
+		name: "codes-of-strangers", nightly: true, protects: "wrong codes of strangers lock no owner out",
+		file: "internal/account/factor.go",
+		old:  "	if in.known {\n", new: "	if false {\n",
+		tests: []string{"./ingress/manage"}, run: "TestWrongCodesOfStrangersLockNoOwner",
+	},
+	{
+		name: "review-decider", nightly: true, protects: "owners do not read who reviewed their campaigns",
+		file: "internal/campaign/campaign.go",
+		old:  "		review.ReviewerID = uuid.Nil\n", new: "		review.ReviewerID = c.Review.ReviewerID\n",
+		tests: []string{"./ingress/manage"}, run: "TestOwnersDoNotReadWhoDecided",
+	},
+	{
+		name: "audit-decider", nightly: true, protects: "owners do not read who decided about them",
+		file: "ingress/manage/auditlog.go",
+		old:  "	if !caller.IsAdmin() {\n		for i := range entries {", new: "	if caller.Disabled {\n		for i := range entries {",
+		tests: []string{"./ingress/manage"}, run: "TestOwnersDoNotReadWhoDecided",
 	},
 	{
 		name: "consent-request", nightly: true, protects: "the consent of REST and MCP is obeyed",

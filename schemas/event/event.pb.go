@@ -368,7 +368,10 @@ type Event struct {
 	// clicks of one network on one campaign and day have the same, so that learning counts one.
 	NetworkMark uint32 `protobuf:"varint,70,opt,name=network_mark,json=networkMark,proto3" json:"network_mark,omitempty"`
 	// A reader's device sent it, as far as the request shows: a followed link, a pixel, a page's report.
-	FromReader    bool `protobuf:"varint,71,opt,name=from_reader,json=fromReader,proto3" json:"from_reader,omitempty"`
+	FromReader bool `protobuf:"varint,71,opt,name=from_reader,json=fromReader,proto3" json:"from_reader,omitempty"`
+	// Of a click: the publisher's server reported it, perhaps for many people, so that the network of
+	// the request is no reader's.
+	Reported      bool `protobuf:"varint,72,opt,name=reported,proto3" json:"reported,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -546,6 +549,13 @@ func (x *Event) GetNetworkMark() uint32 {
 func (x *Event) GetFromReader() bool {
 	if x != nil {
 		return x.FromReader
+	}
+	return false
+}
+
+func (x *Event) GetReported() bool {
+	if x != nil {
+		return x.Reported
 	}
 	return false
 }
@@ -1105,7 +1115,7 @@ const file_event_proto_rawDesc = "" +
 	"\asurface\x18\x03 \x01(\tR\asurface\x12\x16\n" +
 	"\x06region\x18\x04 \x01(\tR\x06region\x12\x1a\n" +
 	"\blanguage\x18\x05 \x01(\tR\blanguage\x12\x19\n" +
-	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\xa2\x06\n" +
+	"\bhost_app\x18\x06 \x01(\tR\ahostApp\"\xbe\x06\n" +
 	"\x05Event\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\fR\aeventId\x12(\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x14.adnet.event.v1.TypeR\x04type\x12+\n" +
@@ -1134,7 +1144,8 @@ const file_event_proto_rawDesc = "" +
 	"no_consent\x18= \x01(\bR\tnoConsent\x12!\n" +
 	"\fnetwork_mark\x18F \x01(\rR\vnetworkMark\x12\x1f\n" +
 	"\vfrom_reader\x18G \x01(\bR\n" +
-	"fromReaderJ\x04\b\x0e\x10\x0f\"\xac\x01\n" +
+	"fromReader\x12\x1a\n" +
+	"\breported\x18H \x01(\bR\breportedJ\x04\b\x0e\x10\x0f\"\xac\x01\n" +
 	"\n" +
 	"Conversion\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12!\n" +

@@ -81,6 +81,8 @@ func (r *Reader) readEvent(value []byte) bool {
 			x.NetworkMark = uint32(f.number)
 		case 71<<3 | varint:
 			x.FromReader = f.number != 0
+		case 72<<3 | varint:
+			x.Reported = f.number != 0
 		default:
 			return false
 		}

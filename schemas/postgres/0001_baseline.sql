@@ -172,8 +172,10 @@ CREATE TABLE second_factor (
     confirmed_at timestamptz,
     last_step    bigint      NOT NULL, -- time step of the last accepted code
     recovery     bytea[]     NOT NULL, -- hashes of the unused recovery codes
-    failures     integer     NOT NULL CHECK (failures >= 0),
-    failed_at    timestamptz
+    failures     integer     NOT NULL CHECK (failures >= 0), -- wrong codes in a row, from networks unknown to the account
+    failed_at    timestamptz,
+    known_failures  integer  NOT NULL DEFAULT 0 CHECK (known_failures >= 0), -- from known networks
+    known_failed_at timestamptz
 );
 
 
@@ -890,6 +892,17 @@ CREATE TABLE conversion_hour (
     PRIMARY KEY (campaign_id, developer_id, hour)
 ) WITH (fillfactor = 50);
 CREATE INDEX conversion_hour_age ON conversion_hour (hour);
+
+-- Clicks of networks per campaign and UTC day of receipt: settlement charges a bounded number of each
+-- network, whatever Redis counted. Only clicks that cost something or permit a conversion. Retention
+-- removes rows after 9 days.
+CREATE TABLE network_clicks (
+    day          integer NOT NULL,
+    campaign_id  uuid    NOT NULL,
+    network_mark integer NOT NULL, -- 16 bits of a hash of network and campaign, keyed by the day, and 1; 0 when unknown
+    clicks       bigint  NOT NULL CHECK (clicks > 0),
+    PRIMARY KEY (day, campaign_id, network_mark)
+) WITH (fillfactor = 70);
 
 -- Counts of unverified events (without a token, or with an invalid one) per campaign and minute.
 -- The events themselves are not stored, because a caller can send any number. A node adds at most

@@ -100,7 +100,7 @@ func (s *Store) Publish(r reserve.Room) {
 	if s.rooms == nil {
 		s.rooms = make(map[uuid.UUID]reserve.Room)
 	}
-	if old, known := s.rooms[r.CampaignID]; !known || old.Version < r.Version {
+	if old, known := s.rooms[r.CampaignID]; !known || old.Version <= r.Version {
 		s.rooms[r.CampaignID] = r
 	}
 	c := s.campaigns[r.CampaignID]

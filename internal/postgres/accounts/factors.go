@@ -15,12 +15,15 @@ import (
 )
 
 const (
-	selectFactor = `SELECT sealed, confirmed_at, last_step, recovery, failures, failed_at FROM second_factor WHERE user_id = $1`
-	putFactor    = `INSERT INTO second_factor (user_id, sealed, confirmed_at, last_step, recovery, failures, failed_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)
+	selectFactor = `SELECT sealed, confirmed_at, last_step, recovery, failures, failed_at, known_failures,
+	known_failed_at FROM second_factor WHERE user_id = $1`
+	putFactor = `INSERT INTO second_factor (user_id, sealed, confirmed_at, last_step, recovery, failures, failed_at,
+			known_failures, known_failed_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (user_id) DO UPDATE SET sealed = EXCLUDED.sealed, confirmed_at = EXCLUDED.confirmed_at,
 			last_step = EXCLUDED.last_step,
-			recovery = EXCLUDED.recovery, failures = EXCLUDED.failures, failed_at = EXCLUDED.failed_at`
+			recovery = EXCLUDED.recovery, failures = EXCLUDED.failures, failed_at = EXCLUDED.failed_at,
+			known_failures = EXCLUDED.known_failures, known_failed_at = EXCLUDED.known_failed_at`
 	dropFactor        = `DELETE FROM second_factor WHERE user_id = $1`
 	strengthenSession = `UPDATE login_session SET strong = true WHERE id = $2 AND user_id = $1`
 )
@@ -38,14 +41,19 @@ func readFactor(ctx context.Context, q pg.Querier, user uuid.UUID) (f account.Fa
 		return f, pg.Failure("read second factor", err)
 	}
 	f, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (f account.Factor, err error) {
-		var confirmed, failed *time.Time
+		var confirmed, failed, knownFailed *time.Time
 		var recovery [][]byte
-		err = row.Scan(&f.Sealed, &confirmed, &f.LastStep, &recovery, &f.Failures, &failed)
+		err = row.Scan(
+			&f.Sealed, &confirmed, &f.LastStep, &recovery, &f.Unknown.Failures, &failed, &f.Known.Failures, &knownFailed,
+		)
 		if confirmed != nil {
 			f.ConfirmedAt = confirmed.UTC()
 		}
 		if failed != nil {
-			f.FailedAt = failed.UTC()
+			f.Unknown.FailedAt = failed.UTC()
+		}
+		if knownFailed != nil {
+			f.Known.FailedAt = knownFailed.UTC()
 		}
 		for _, hash := range recovery {
 			if len(hash) == 32 {
@@ -93,8 +101,8 @@ func writeFactor(ctx context.Context, tx pgx.Tx, user uuid.UUID, f account.Facto
 		recovery[i] = f.Recovery[i][:]
 	}
 	_, err := tx.Exec(
-		ctx, putFactor, user, f.Sealed, pg.NullTime(f.ConfirmedAt), f.LastStep, recovery, f.Failures,
-		pg.NullTime(f.FailedAt),
+		ctx, putFactor, user, f.Sealed, pg.NullTime(f.ConfirmedAt), f.LastStep, recovery,
+		f.Unknown.Failures, pg.NullTime(f.Unknown.FailedAt), f.Known.Failures, pg.NullTime(f.Known.FailedAt),
 	)
 	return err
 }

@@ -82,8 +82,8 @@ func (s *Ledger) InTx(ctx context.Context, fn func(ledger.Tx) error) error {
 
 // batchTx is the transaction that applies one batch.
 //
-// Every applier takes its locks in one order: consumer_offset, early_event, consumer_offset of
-// ledger.EarlyStream, billed_event, campaign_total,
+// Every applier takes its locks in one order: consumer_offset, early_event, network_clicks,
+// consumer_offset of ledger.EarlyStream, billed_event, campaign_total,
 // campaign, publisher_day, quarantine (shared), balance; inside each table by key. The release of
 // Credits locks publisher_day, quarantine (shared), credit_lot, balance. So appliers cannot
 // deadlock. The only other writers of these rows (campaign changes, Credit funding) lock a campaign

@@ -499,6 +499,10 @@ export const de: Messages = {
   factorNeeded:
     'Auf diesem Server brauchen Administratoren einen zweiten Faktor. Richten Sie ihn ' +
     'ein, um fortzufahren.',
+  mailedCode: 'Link aus der E-Mail',
+  mailedAsked:
+    'Andere haben für dieses Konto viele Passwörter versucht. Fordern Sie unten ein neues Passwort an ' +
+    'und fügen Sie den Link aus der E-Mail hier ein, um sich mit dem bisherigen anzumelden.',
   factorAsked:
     'Geben Sie den sechsstelligen Code Ihrer Authenticator-App oder einen ' +
     'Wiederherstellungscode ein.',

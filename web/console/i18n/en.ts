@@ -476,6 +476,10 @@ export const en = {
   factorRemove: 'Remove',
   factorOn: (since: string, left: number) => `On since ${since}; recovery codes left: ${left}.`,
   factorNeeded: 'Administrators need a second factor on this server. Set one up to continue.',
+  mailedCode: 'Link from the e-mail',
+  mailedAsked:
+    'Others have tried many passwords for this account. Ask for a new password below, and paste the ' +
+    'link from the e-mail here to sign in with the present one.',
   factorAsked: 'Enter the six-digit code of your authenticator app, or a recovery code.',
   recoveryCodes: 'Recovery codes',
   recoveryOnce:

@@ -124,12 +124,18 @@ function DemoDoors({ demo, enter }: { demo: Demo[]; enter: (as: Demo) => Promise
   );
 }
 
+/** The token of a mailed link, of which the whole or the token alone was entered. */
+function tokenOf(text: string): string {
+  return text.trim().replace(/^.*#/, '');
+}
+
 function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) {
   const [register, setRegister] = useState(false);
   const [error, setError] = useState('');
   const [busy, setBusy] = useState(false);
   const [sent, setSent] = useState('');
   const [asksCode, setAsksCode] = useState(false);
+  const [asksMailed, setAsksMailed] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const signup = info.value?.signup ?? 'open';
   useLayoutEffect(() => {
@@ -147,6 +153,7 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
       cookie: true,
       ...(field('invite') ? { invite: field('invite') } : {}),
       ...(field('code') ? { code: field('code') } : {}),
+      ...(field('mailed') ? { mailed_code: tokenOf(field('mailed')) } : {}),
     };
     try {
       const answer = await need<object>(
@@ -163,6 +170,7 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
       if (e instanceof ApiError && e.code === 'second_factor_required' && !asksCode)
         setAsksCode(true);
       else setError(words(e));
+      if (e instanceof ApiError && e.field === 'mailed_code') setAsksMailed(true);
       setBusy(false);
     }
   };
@@ -224,6 +232,22 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
           {asksCode && !register && (
             <p class="note" id="code-help" role="status">
               {t().factorAsked}
+            </p>
+          )}
+          {asksMailed && !register && (
+            <label>
+              {t().mailedCode}
+              <input
+                name="mailed"
+                maxLength={500}
+                autocomplete="off"
+                aria-describedby="mailed-help"
+              />
+            </label>
+          )}
+          {asksMailed && !register && (
+            <p class="note" id="mailed-help" role="status">
+              {t().mailedAsked}
             </p>
           )}
           {error && (
