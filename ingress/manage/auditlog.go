@@ -36,8 +36,8 @@ func (a *API) mountAudit(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/api/audit", httpapi.Do(a.auditLog), with(reads, ofAudit))
 }
 
-// auditLog serves GET /api/audit: an owner sees entries about their own account without who else
-// made a change, an administrator all entries.
+// auditLog serves GET /api/audit: an owner sees entries about their own account without the other
+// authors of changes, an administrator all entries.
 func (a *API) auditLog(c *gin.Context, caller account.User, _ httpapi.None) (httpapi.Object, error) {
 	q, err := auditQuery(c, caller)
 	if err != nil {

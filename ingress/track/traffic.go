@@ -361,7 +361,7 @@ func (t *screening) count(ctx context.Context, click NetworkClick) (inside bool,
 		t.rest.Store(click.At.Add(countRest).UnixNano())
 		return t.nearby.allow(click), err
 	}
-	// This node's own count holds as well: whoever empties the store lifts no rate on it.
+	// This node's own count holds as well: an emptied store lifts no rate on it.
 	return inside && t.nearby.allow(click), nil
 }
 

@@ -27,7 +27,7 @@ type Factor struct {
 	LastStep    int64     // step of the last accepted code; this code and older ones are not accepted again
 	Recovery    [][32]byte
 	// Wrong codes in a row of callers from networks that the account knows ([Asker]), and of others:
-	// whoever has the password cannot make its owner wait at home.
+	// a thief of the password cannot make its owner wait at home.
 	Known, Unknown Misses
 }
 

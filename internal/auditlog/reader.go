@@ -10,8 +10,8 @@ import (
 var deciders = []string{"reviewer_id", "decided_by", "set_by", "by"}
 
 // ForOwner returns e as the owner of an account reads it: of a change that somebody else made it has
-// the role and the channel, but neither account, name, network nor request. Owners read why an
-// administrator decided, not who it was. e stays unchanged.
+// the role and the channel, but neither account, name, network nor request. Owners read the
+// reason of a decision, not the administrator. e stays unchanged.
 func (e Entry) ForOwner(owner uuid.UUID) Entry {
 	a := e.Actor
 	other := a.AccountID != uuid.Nil && a.AccountID != owner

@@ -231,8 +231,8 @@ type Review struct {
 	Creative string `json:"creative,omitempty"`
 }
 
-// For returns c as caller reads it: owners read why a person decided, not who it was, in whose place
-// is the nil UUID.
+// For returns c as caller reads it: owners read the reason of a decision, and the nil UUID in place of
+// the reviewer.
 func (c Campaign) For(caller account.User) Campaign {
 	if c.Review != nil && !caller.IsAdmin() && c.Review.ReviewerID != caller.ID {
 		review := *c.Review

@@ -111,7 +111,7 @@ func (r *Rooms) publish(ctx context.Context, epoch int64, chunk []reserve.Room) 
 	return newer, nil
 }
 
-// dropForged removes the rooms of ids that nobody of this installation sealed: otherwise an invented
+// dropForged removes the rooms of ids that are not sealed by this installation: otherwise an invented
 // version would keep the true ones out for ever.
 func (r *Rooms) dropForged(ctx context.Context, ids []string) (forged bool, err error) {
 	if len(ids) == 0 || r.client.trust.Seal == nil {

@@ -17,7 +17,7 @@ import (
 const (
 	selectFactor = `SELECT sealed, confirmed_at, last_step, recovery, failures, failed_at, known_failures,
 	known_failed_at FROM second_factor WHERE user_id = $1`
-	putFactor    = `INSERT INTO second_factor (user_id, sealed, confirmed_at, last_step, recovery, failures, failed_at,
+	putFactor = `INSERT INTO second_factor (user_id, sealed, confirmed_at, last_step, recovery, failures, failed_at,
 			known_failures, known_failed_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (user_id) DO UPDATE SET sealed = EXCLUDED.sealed, confirmed_at = EXCLUDED.confirmed_at,
