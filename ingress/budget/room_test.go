@@ -67,7 +67,7 @@ func TestNoGrantExceedsTheRoom(t *testing.T) {
 					return sold
 				}
 				time.Sleep(time.Second)
-				require.Zero(t, sell(20), "a room that nobody published")
+				require.Zero(t, sell(20), "an unpublished room")
 				store.change(func(r *reserve.Room) {
 					*r = reserve.Room{
 						CampaignID: uuid.UUID(c.ID), Day: day.Of(time.Now()), Daily: 1000, Today: 200, Total: 1000,

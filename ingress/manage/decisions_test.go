@@ -328,7 +328,7 @@ func TestReversingADecisionWhileANewerIsTaken(t *testing.T) {
 	})
 }
 
-// Owners read why an administrator decided in every reply, not who it was; administrators read both.
+// Owners read the reason of a decision in every reply, not the administrator; administrators read both.
 func TestOwnersDoNotReadWhoDecided(t *testing.T) {
 	w := newWorld(t)
 	p, admin := w.advertiser(t), w.admin(t)

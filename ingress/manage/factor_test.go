@@ -163,7 +163,7 @@ func TestGuessedCodes(t *testing.T) {
 	w.tries(t, codeAt(t, secret, w.Now)).As(200)
 }
 
-// Who has the password cannot make its owner wait: wrong codes from elsewhere count apart from those
+// A thief of the password cannot make its owner wait: wrong codes from elsewhere count apart from those
 // of the networks that the account knows.
 func TestWrongCodesOfStrangersLockNoOwner(t *testing.T) {
 	w := newWorld(t)

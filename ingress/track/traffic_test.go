@@ -321,7 +321,7 @@ func TestClicksAreCountedByNetwork(t *testing.T) {
 	require.Equal(t, traffic.RuleClickRate, rule)
 }
 
-// Whoever empties the shared count lifts no rate on a node: SECURITY.md.
+// An emptied shared count lifts no rate on a node: SECURITY.md.
 func TestEmptiedCountsLiftNoRate(t *testing.T) {
 	f, clicks := guarded(t)
 	for _, want := range []string{"", traffic.RuleClickRate, traffic.RuleClickRate} {

@@ -96,7 +96,7 @@ func TestOnlySealedCampaignsAreRead(t *testing.T) {
 	})
 }
 
-// Whoever writes to Redis makes no room: what is not sealed for its place is left out, and what keeps
+// A writer to Redis makes no room: one without the seal of its place is left out, and one that keeps
 // the true room away is replaced.
 func TestOnlySealedRoomsAreRead(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, client *Client) {

@@ -658,7 +658,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/redis"}, run: "TestOnlySealedRoomsAreRead|TestForgedRoomsAreNotHeard",
 	},
 	{
-		name: "click-rate-here", protects: "whoever empties Redis lifts no rate of clicks on a node",
+		name: "click-rate-here", protects: "an emptied Redis lifts no rate of clicks on a node",
 		file: "ingress/track/traffic.go",
 		old:  "return inside && t.nearby.allow(click), nil", new: "return inside, nil",
 		tests: []string{"./ingress/track"}, run: "TestEmptiedCountsLiftNoRate",
@@ -990,13 +990,13 @@ var mutants = []mutant{
 		tests: []string{"./ingress/manage"}, run: "TestWrongCodesOfStrangersLockNoOwner",
 	},
 	{
-		name: "review-decider", nightly: true, protects: "owners do not read who reviewed their campaigns",
+		name: "review-decider", nightly: true, protects: "owners do not read the reviewers of their campaigns",
 		file: "internal/campaign/campaign.go",
 		old:  "		review.ReviewerID = uuid.Nil\n", new: "		review.ReviewerID = c.Review.ReviewerID\n",
 		tests: []string{"./ingress/manage"}, run: "TestOwnersDoNotReadWhoDecided",
 	},
 	{
-		name: "audit-decider", nightly: true, protects: "owners do not read who decided about them",
+		name: "audit-decider", nightly: true, protects: "owners do not read the deciders about them",
 		file: "ingress/manage/auditlog.go",
 		old:  "	if !caller.IsAdmin() {\n		for i := range entries {", new: "	if caller.Disabled {\n		for i := range entries {",
 		tests: []string{"./ingress/manage"}, run: "TestOwnersDoNotReadWhoDecided",
