@@ -1,1 +1,0 @@
-import{a,b}from"./chunk-HGXKIUZL.js";import"./chunk-MEKBZ5HC.js";import"./chunk-BF2DKE5I.js";import"./chunk-JT37LNP3.js";import"./chunk-GADJWB6G.js";import"./chunk-D65YYLIK.js";import"./chunk-HEG4UUZV.js";export{b as Appeals,a as default};
