@@ -42,14 +42,15 @@ type settings struct {
 
 // The bounds for strangers.
 const (
-	rssBound      = 100 << 20 // bytes above idle
-	rowBound      = 1_000     // rows of unverified events in ClickHouse and PostgreSQL
-	keyBound      = 2_000     // Redis keys in addition to those of sold ads
-	spareFiles    = 64        // descriptors left when strangers hold all connections they can get
-	campaignBound = 100       // of an account without history
-	slowerBound   = 3.0       // honest p99 under attack ÷ alone
-	busyBound     = 0.5       // share of the processors that others may use before times are ignored
-	pauseBound    = 100.0     // p99 of a pause beside another tenant's flood of changes, ms
+	// bytes above idle: 100 MB, and four hashes of passwords of 19 MB, two as garbage
+	rssBound      = 176 << 20
+	rowBound      = 1_000 // rows of unverified events in ClickHouse and PostgreSQL
+	keyBound      = 2_000 // Redis keys in addition to those of sold ads
+	spareFiles    = 64    // descriptors left when strangers hold all connections they can get
+	campaignBound = 100   // of an account without history
+	slowerBound   = 3.0   // honest p99 under attack ÷ alone
+	busyBound     = 0.5   // share of the processors that others may use before times are ignored
+	pauseBound    = 100.0 // p99 of a pause beside another tenant's flood of changes, ms
 )
 
 // report is the last line of the output.

@@ -54,7 +54,8 @@ type writerReport struct {
 
 // What the writer does, and what it may change.
 const (
-	writerPaid    = 1 // USD, the balance of the advertiser
+	writerPaid    = 1  // USD, the balance of the advertiser
+	writerBid     = 20 // USD a thousand ads, so 50 ads empty the balance
 	writerWord    = "zqwriterqz"
 	writerAds     = 20  // shown before the writer begins
 	writerAsks    = 300 // for ads above the balance
@@ -93,7 +94,7 @@ func (v *writer) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if v.campaign, err = w.campaign(ctx, v.owner, object{
-		"headline": "Written by its owner", "cta_url": approvedPage, "billing_model": "cpm", "bid_amount": 5,
+		"headline": "Written by its owner", "cta_url": approvedPage, "billing_model": "cpm", "bid_amount": writerBid,
 		"target_intent_tokens": []string{writerWord}, "daily_budget": 100, "total_budget": 100,
 	}); err != nil {
 		return err
@@ -113,7 +114,7 @@ func (v *writer) prepare(ctx context.Context) (err error) {
 	}
 	return w.eventually(ctx, func() (bool, error) {
 		now, err := v.numbers(ctx)
-		return now.requests >= writerAds && now.charged >= writerAds*5_000, err
+		return now.requests >= writerAds && now.charged >= writerAds*writerBid*1_000, err
 	})
 }
 
@@ -441,7 +442,7 @@ func (v *writer) rooms(ctx context.Context) error {
 	); err != nil {
 		return err
 	}
-	v.loot.Free = max(0, shown-v.loot.Charged/5_000)
+	v.loot.Free = max(0, shown-v.loot.Charged/(writerBid*1_000))
 	// The genuine room is never newer than the forged one.
 	return w.Cache.HDel(ctx, key, v.campaign).Err()
 }
@@ -492,6 +493,14 @@ func (v *writer) judge() {
 	}
 	if l.Refused > 0 {
 		s.breach("a writer to Redis made %d requests of a publisher refused by forged counts", l.Refused)
+	}
+	// A node may take a campaign's whole room once more than Redis permits (SECURITY.md).
+	if l.Free > writerPaid*1_000/writerBid {
+		s.breach("a writer to Redis had %d ads shown that nobody pays", l.Free)
+	}
+	// An address has four clicks of a campaign's day.
+	if l.Clicks > 4 {
+		s.breach("a writer to Redis had %d clicks of an address charged", l.Clicks)
 	}
 	if l.Charged > writerPaid*1_000_000 {
 		s.breach("a writer to Redis made an advertiser pay %d micro-USD, above its balance", l.Charged)
