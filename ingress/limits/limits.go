@@ -396,7 +396,11 @@ func (l *Limits) count(id byte, k key, n int32, now time.Time) {
 func addressKey(id byte, ip string) key {
 	var room [64]byte // allocated on the stack, on the path of every request
 	text := append(room[:0], id)
-	if line := traffic.Wide(ip, 56); id == register && line != "" { // one line has 256 of /64
+	line := ""
+	if id == register { // one line has 256 of /64
+		line = traffic.Wide(ip, 56)
+	}
+	if line != "" {
 		text = append(text, line...)
 	} else if addr, err := netip.ParseAddr(ip); err == nil {
 		text = traffic.Subscriber(addr).AppendTo(text)

@@ -980,7 +980,7 @@ var mutants = []mutant{
 	{
 		name: "register-line", nightly: true, protects: "an IPv6 line registers no more accounts than an address",
 		file: "ingress/limits/limits.go",
-		old:  "id == register && line", new: "false && line",
+		old:  "if id == register {", new: "if id == classes {",
 		tests: []string{"./ingress/limits"}, run: "TestRegistrationsOfAnIPv6Line",
 	},
 	{
