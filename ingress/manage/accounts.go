@@ -60,8 +60,7 @@ func (a *API) login(c *gin.Context, in credentials) (reply httpapi.Reply, err er
 	if err != nil {
 		return reply, err
 	}
-	ctx, _ := a.asking(c, u.Email)
-	strong, err := a.deps.Accounts.ShowFactor(ctx, u, in.Code)
+	strong, err := a.showFactor(c, u, in.Code)
 	if err != nil {
 		return reply, err
 	}

@@ -124,8 +124,7 @@ func (a *API) factorShown(c *gin.Context, u account.User, in proof) (account.Use
 	if err != nil {
 		return u, err
 	}
-	ctx, _ := a.asking(c, u.Email)
-	strong, err := a.deps.Accounts.ShowFactor(ctx, u, in.Code)
+	strong, err := a.showFactor(c, u, in.Code)
 	if err == nil && !strong {
 		err = errs.New(errs.InvalidState, "there is no second factor")
 	}
@@ -153,4 +152,11 @@ func (a *API) removeFactor(c *gin.Context, u account.User, in proof) (httpapi.Ob
 		return nil, err
 	}
 	return httpapi.Object{"enabled": false}, nil
+}
+
+// showFactor checks a code of the second factor, as asked from the caller's network. Errors: as
+// account.Service.ShowFactor.
+func (a *API) showFactor(c *gin.Context, u account.User, code string) (strong bool, err error) {
+	ctx, _ := a.asking(c, u.Email)
+	return a.deps.Accounts.ShowFactor(ctx, u, code)
 }

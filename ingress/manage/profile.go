@@ -80,8 +80,7 @@ func (a *API) eraseAccount(c *gin.Context, u account.User, in deletion) (httpapi
 	if err != nil {
 		return nil, err
 	}
-	ctx, _ := a.asking(c, u.Email)
-	if _, err := a.deps.Accounts.ShowFactor(ctx, u, in.Code); err != nil {
+	if _, err := a.showFactor(c, u, in.Code); err != nil {
 		return nil, err
 	}
 	if len(u.Seats) > 0 {
