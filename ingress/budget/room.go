@@ -60,7 +60,7 @@ func (l *Leases) roomFor(h *lease, s *slot) (most money.Micros, known bool) {
 	return max(0, left+spent-held), true
 }
 
-// lateMinutes is how much longer than its window an amount counts, as in [lease.forget].
+// lateMinutes is how much longer than its window an amount counts.
 const lateMinutes = 3
 
 // update notes at a minute how much of the room is left, and returns what was spent since another.

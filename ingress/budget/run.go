@@ -204,7 +204,7 @@ func (h *lease) forget(now day.Minute) {
 	counted := h.past[:0]
 	for _, p := range h.past {
 		// A zero amount is reported once and can then be dropped.
-		if p.minute+day.Minute(p.window)+3 > now && (p.amount > 0 || !p.confirmed || p.ceiling > 0) {
+		if p.minute+day.Minute(p.window+lateMinutes) > now && (p.amount > 0 || !p.confirmed || p.ceiling > 0) {
 			counted = append(counted, p)
 		}
 	}

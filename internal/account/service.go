@@ -203,8 +203,8 @@ func (s *Service) KnowsNetwork(ctx context.Context, email, network string) bool 
 }
 
 // networkMarks returns the marks of a network of an account's logins, that of the signing key
-// first. They match for 90 days, so their keys are those of the ring. A plain hash would tell the network
-// to a reader of the table: there are only 2^24. Without keys the only mark is the network.
+// first. They match for 90 days, so their keys are those of the ring. A plain hash would tell the
+// network to a reader of the table: there are only 2^24. Without keys the only mark is the network.
 func (s *Service) networkMarks(user uuid.UUID, network string) []string {
 	if s.deps.Marks == nil {
 		return []string{network}
