@@ -24,6 +24,7 @@ var layers = map[string][]string{
 	"internal/errs":     {},
 	"internal/subject":  {},
 	"internal/odds":     {},
+	"internal/recent":   {},
 	"internal/traffic":  {"internal/day", "internal/money", "internal/odds"},
 	"internal/reserve":  {"internal/day", "internal/money"},
 	"internal/stream":   {"internal/errs"},
@@ -163,7 +164,7 @@ var domain = []string{
 	"internal/account", "internal/adtext", "internal/campaign", "internal/ledger", "internal/report", "internal/token",
 	"internal/consent", "internal/person", "internal/family", "internal/owed", "internal/standing",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
-	"internal/once", "internal/link", "internal/ranking", "internal/roster", "internal/typed", "internal/locale",
+	"internal/once", "internal/link", "internal/ranking", "internal/recent", "internal/roster", "internal/typed", "internal/locale",
 	"internal/owed", "schemas/event",
 }
 

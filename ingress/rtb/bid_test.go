@@ -29,6 +29,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
+	"adnet/internal/recent"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
 	"adnet/schemas/event"
@@ -912,7 +913,7 @@ func TestNotices(t *testing.T) {
 	require.Len(t, gif, 43)
 	fire := func(link string) *event.Notice {
 		t.Helper()
-		f.server.repeats = newRepeats() // each is the first of its kind
+		f.server.recent = recent.New() // each is the first of its kind
 		w := f.get(link[strings.Index(link, "?")+1:])
 		require.Equal(t, 200, w.Code)
 		require.Equal(t, gif, w.Body.String())

@@ -128,7 +128,7 @@ func (s *Server) record(c *gin.Context, kind event.Notice_Kind) {
 		result = noticeForged
 	case now.Sub(signed.IssuedAt()) > noticeLife:
 		result = noticeLate
-	case !s.repeats.first(signed.AuctionID, kind):
+	case s.recent.Note(signed.AuctionID[:], kindNames[kind]):
 		result = noticeRepeated
 	}
 	s.metrics.notices.WithLabelValues(kindNames[kind], result).Inc()

@@ -15,6 +15,7 @@ import (
 	"adnet/ingress/offer"
 	"adnet/internal/money"
 	"adnet/internal/obs"
+	"adnet/internal/recent"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
@@ -60,9 +61,11 @@ type Server struct {
 	rates    map[string]money.Micros
 	sessions sync.Pool // of *bidSession
 	produced func(error)
-	repeats  *repeats
-	metrics  metrics
-	headers  headers
+	// recent has the notices that this node recorded. The archive merges what passes: a notice that
+	// other nodes took, too, or whose slot was replaced.
+	recent  *recent.Set
+	metrics metrics
+	headers headers
 }
 
 // headers holds header values that many replies share.
@@ -81,7 +84,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	deps.Now = schedule.Clock(deps.Now)
 	s := &Server{
 		cfg: cfg, deps: deps, rates: map[string]money.Micros{"USD": money.USD}, sessions: sync.Pool{New: newBidSession},
-		repeats: newRepeats(), headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}},
+		recent: recent.New(), headers: headers{version: []string{"2.6"}, vary: []string{"Accept-Encoding"}},
 	}
 	for currency, text := range cfg.Rates {
 		usd, err := money.Parse(text)

@@ -51,7 +51,7 @@ func (t *Tracker) click(c *gin.Context, auction *token.Auction, text string) (*e
 		return nil, err
 	}
 	t.judge(c.Request.Context(), &e.Event, report.origin, now)
-	t.recent.note(&e.Event)
+	t.note(&e.Event)
 	return &e.Event, t.recorder.recordLater(c.Request.Context(), &e.Event)
 }
 

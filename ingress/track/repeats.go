@@ -3,9 +3,7 @@ package track
 import (
 	"context"
 	"encoding/hex"
-	"hash/maphash"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/gin-gonic/gin"
 
@@ -13,27 +11,11 @@ import (
 	"adnet/schemas/event"
 )
 
-// recentEvents holds hashes of events that this node took, each in the one slot that its hash
-// selects: a newer event may replace an older one. So a pixel, a redirect and a post of the same
-// event are recognized as repeats without a store lookup per beacon. It is informational only.
-type recentEvents struct {
-	seed   maphash.Seed
-	places [1 << 16]atomic.Uint64
-}
-
-func newRecentEvents() *recentEvents { return &recentEvents{seed: maphash.MakeSeed()} }
-
-// note records e and reports whether it was known.
-func (r *recentEvents) note(e *event.Event) (known bool) {
-	if !leavesMark(e) {
-		return false
-	}
-	var h maphash.Hash
-	h.SetSeed(r.seed)
-	_, _ = h.Write(e.AuctionId)
-	_, _ = h.WriteString(seenAs(e))
-	sum := h.Sum64()
-	return r.places[sum%uint64(len(r.places))].Swap(sum) == sum
+// note remembers e and reports whether this node took it before: a pixel, a redirect and a post of
+// the same event are recognized as repeats without a store lookup per beacon. It is informational
+// only.
+func (t *Tracker) note(e *event.Event) (known bool) {
+	return leavesMark(e) && t.recent.Note(e.AuctionId, seenAs(e))
 }
 
 // leavesMark reports whether e may count. Unverified events leave no mark: a stranger could send
@@ -60,7 +42,7 @@ func (t *Tracker) repeated(ctx context.Context, e *event.Event) bool {
 	if !leavesMark(e) {
 		return false
 	}
-	known := t.recent.note(e)
+	known := t.note(e)
 	first, err := t.deps.Seen.Seen(ctx, seenAs(e)+":"+hex.EncodeToString(e.AuctionId), t.cfg.Life.Of(e.Type))
 	return known || err == nil && !first
 }
@@ -99,7 +81,7 @@ func shows(e *placedEvent) bool {
 // read only for a browser key's ad: strangers can repeat its beacon through every node.
 func (t *Tracker) noted(ctx context.Context, e *placedEvent) {
 	if !e.auction.Browser || !shows(e) {
-		if !t.recent.note(&e.Event) {
+		if !t.note(&e.Event) {
 			t.release(e)
 		}
 		return

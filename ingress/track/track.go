@@ -30,6 +30,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/obs"
+	"adnet/internal/recent"
 	"adnet/internal/schedule"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
@@ -99,7 +100,7 @@ type Tracker struct {
 	invalid  map[string]prometheus.Counter // by rule
 	doubtful map[string]prometheus.Counter // by reason
 	missed   prometheus.Counter
-	recent   *recentEvents
+	recent   *recent.Set
 	events   [event.Types][event.Proof_BAD_SIGNATURE + 1]prometheus.Counter // by type and proof
 }
 
@@ -119,7 +120,7 @@ func New(cfg Config, deps Deps) (*Tracker, error) {
 	t := &Tracker{
 		cfg: cfg, deps: deps, recorder: newRecorder(cfg, deps), traffic: judge,
 		invalid: make(map[string]prometheus.Counter), doubtful: make(map[string]prometheus.Counter),
-		recent: newRecentEvents(),
+		recent: recent.New(),
 	}
 	taken := obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "adnet_track_events_total", Help: "Events taken, by type and proof of the token.",
