@@ -20,9 +20,15 @@ func WithAsker(ctx context.Context, a Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, a)
 }
 
+// askerOf returns the caller of a context, and without one the server itself.
+func askerOf(ctx context.Context) Asker {
+	a, _ := ctx.Value(askerKey{}).(Asker)
+	return a
+}
+
 // knownAsker reports whether the account was logged in to from the caller's network before.
 func knownAsker(ctx context.Context) bool {
-	a, _ := ctx.Value(askerKey{}).(Asker)
+	a := askerOf(ctx)
 	return a.Known != nil && a.Known()
 }
 
@@ -58,7 +64,7 @@ func (t *turns) acquire(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	a, _ := ctx.Value(askerKey{}).(Asker)
+	a := askerOf(ctx)
 	if t.take(a.Network) {
 		return nil
 	}

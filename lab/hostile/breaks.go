@@ -52,7 +52,7 @@ var breaks = product.Cures{
 	}}},
 	"turns": {Breach: "good logins passed", Without: []product.Replacement{{
 		File: "internal/account/queue.go",
-		Old:  "a, _ := ctx.Value(askerKey{}).(Asker)", New: "a := Asker{}",
+		Old:  "	a := askerOf(ctx)\n	if t.take", New: "	a := Asker{}\n	if t.take",
 	}}},
 	"keys": {Breach: "rows of idempotency keys", Without: []product.Replacement{{
 		File: "ingress/idempotency/idempotency.go",
