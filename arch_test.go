@@ -211,6 +211,7 @@ var libraries = map[string][]string{
 	"github.com/modelcontextprotocol":     {}, // the official client, in tests of ingress/mcp
 	"github.com/alecthomas/kong":          {"cmd", "lab"},
 	"github.com/evanw/esbuild":            {"web/build", "lab/browser"},
+	"github.com/segmentio/asm":            {"internal/token"},
 	"github.com/andybalholm/brotli":       {"ingress/httpapi", "ingress/console", "ingress/snippet"}, // the latter in tests
 	"github.com/chromedp/chromedp":        {"lab/browser"},
 	"github.com/wneessen/go-mail":         {"internal/mail"},

@@ -2,10 +2,10 @@ package load
 
 import (
 	"io"
+	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 )
 
 // bar is the progress of one step; without an output it does nothing.
@@ -23,8 +23,12 @@ func (l *Load) bar(what string, total int) *bar {
 }
 
 func isTerminal(w io.Writer) bool {
-	file, ok := w.(interface{ Fd() uintptr })
-	return ok && term.IsTerminal(int(file.Fd()))
+	file, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // add and end ignore errors of the terminal: progress is never worth failing a run.

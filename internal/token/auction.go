@@ -5,7 +5,6 @@ import (
 	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/subtle"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -318,7 +317,7 @@ func (r *Keyring) seal(dst []byte, w *work, purpose Purpose, content []byte) []b
 	raw = append(raw, content...)
 	r.keys[0].hide(raw[headerMin+len(id):])
 	raw = append(raw, w.sum(mac, raw)...)
-	return base64.RawURLEncoding.AppendEncode(dst, raw)
+	return appendEncoded(dst, raw)
 }
 
 // Verify returns the auction that was signed for one of the allowed purposes. It does not check the

@@ -547,6 +547,42 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
+// A content has one text: no character of a token can be replaced, whatever the decoder accepts.
+func TestNoCharacterOfATokenCanBeReplaced(t *testing.T) {
+	r := defaultRing(t)
+	for _, length := range []int{0, 1, 2} { // the three lengths of the last group
+		a := sample()
+		a.CampaignID = uuid.UUID(bytes.Repeat([]byte{0xff}, 16)) // its text has underscores
+		a.HostApp = strings.Repeat("x", length)
+		text := []byte(r.Sign(PurposeReport, a))
+		for i, was := range text {
+			for c := range 256 {
+				if text[i] = byte(c); byte(c) != was {
+					_, err := r.Verify(PurposeReport.Only(), string(text), at)
+					require.Error(t, err, "%q at %d", c, i)
+				}
+			}
+			text[i] = was
+		}
+	}
+}
+
+func FuzzTokenText(f *testing.F) {
+	f.Add("AAAA")
+	f.Fuzz(func(t *testing.T, text string) {
+		raw, err := new(work).decode(text)
+		want, wanted := base64.RawURLEncoding.Strict().DecodeString(text)
+		if strings.ContainsAny(text, "\r\n") || len(text) > MaxLen {
+			require.Error(t, err)
+			return
+		}
+		require.Equal(t, wanted == nil, err == nil, "%q", text)
+		if err == nil {
+			require.Equal(t, want, append([]byte{}, raw...))
+		}
+	})
+}
+
 func BenchmarkSign(b *testing.B) {
 	r, a := defaultRing(b), sample()
 	dst := make([]byte, 0, MaxLen)

@@ -3,9 +3,12 @@ package token
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"hash"
+	"slices"
+	"strings"
 	"unsafe"
+
+	"github.com/segmentio/asm/base64"
 )
 
 // work is the scratch state for signing or reading a token. It is reused for further tokens: keying
@@ -46,20 +49,38 @@ func (w *work) sum(mac hash.Hash, b []byte) []byte {
 	return mac.Sum(w.digest[:0])[:macSize]
 }
 
-var strict = base64.RawURLEncoding.Strict()
-
-// decode returns the bytes of token, valid until the next call. The decoder skips line breaks even
-// when strict, which would give one content several texts: such a token has fewer bytes than its
-// length requires, or an impossible length.
+// decode returns the bytes of token, valid until the next call. One content has one text: the
+// decoder skips line breaks, reads "/" as "_" and ignores the bits after the last byte, so such
+// tokens are malformed here. A skipped byte leaves fewer bytes than the length requires.
 func (w *work) decode(token string) ([]byte, error) {
-	if len(token) > MaxLen || len(token)%4 == 1 {
+	if len(token) > MaxLen || len(token)%4 == 1 || strings.IndexByte(token, '/') >= 0 {
 		return nil, ErrMalformed
 	}
-	n, err := strict.Decode(w.raw[:], unsafe.Slice(unsafe.StringData(token), len(token))) // only reads it
-	if err != nil || n != strict.DecodedLen(len(token)) {
+	text := unsafe.Slice(unsafe.StringData(token), len(token)) // only read
+	n, err := base64.RawURLEncoding.Decode(w.raw[:], text)
+	if err != nil || n != base64.RawURLEncoding.DecodedLen(len(token)) || !exact(token, w.raw[:n]) {
 		return nil, ErrMalformed
 	}
 	return w.raw[:n], nil
+}
+
+// exact reports whether the last characters of text are those that raw is encoded to.
+func exact(text string, raw []byte) bool {
+	rest := len(raw) % 3
+	if rest == 0 {
+		return true
+	}
+	var group [4]byte
+	base64.RawURLEncoding.Encode(group[:], raw[len(raw)-rest:])
+	return string(group[:rest+1]) == text[len(text)-rest-1:]
+}
+
+// appendEncoded appends the text of raw to dst.
+func appendEncoded(dst, raw []byte) []byte {
+	at, n := len(dst), base64.RawURLEncoding.EncodedLen(len(raw))
+	dst = slices.Grow(dst, n)[:at+n]
+	base64.RawURLEncoding.Encode(dst[at:], raw)
+	return dst
 }
 
 // texts caches texts of tokens. Only texts signed by one of our keys enter, and each is shorter
