@@ -263,7 +263,14 @@ func (t *Table) PView() PPM {
 // Shade returns the part of a cpm bid that an impression is worth: the probability of a click ÷ the
 // usual one, between a half and 1.
 func (t *Table) Shade(r PPM) PPM {
-	return max(Certain/2, min(Certain, t.PClick(r)*Certain/t.PClick(t.Usual)))
+	click, usual := t.PClick(r), t.PClick(t.Usual)
+	switch {
+	case click >= usual:
+		return Certain
+	case click <= usual/2:
+		return Certain / 2
+	}
+	return click * Certain / usual
 }
 
 // EffectiveCPM returns the expected revenue of 1,000 impressions in micro-USD: bid × shade for cpm,
@@ -318,6 +325,9 @@ func mulDiv(bid money.Micros, factor, den uint64) money.Micros {
 		return 0
 	}
 	hi, lo := bits.Mul64(uint64(bid), factor)
+	if hi == 0 { // mostly; then the compiler multiplies instead of dividing by a constant
+		return money.Micros(min(lo/den, math.MaxInt64))
+	}
 	if hi >= den {
 		return math.MaxInt64
 	}

@@ -768,15 +768,15 @@ func (s *Search) passes(which uint8, at uint32) bool {
 		if d == dimDeal {
 			wanted = w.private
 		}
-		if wanted && overlap(list, w.ids[d]) == 0 {
+		if wanted && !meet(list, w.ids[d]) {
 			return false
 		}
 	}
 	return true
 }
 
-// overlap counts the common values of two ascending lists.
-func overlap(a, b []uint32) (n uint16) {
+// meet reports whether two ascending lists have a common value.
+func meet(a, b []uint32) bool {
 	for len(a) > 0 && len(b) > 0 {
 		switch {
 		case a[0] < b[0]:
@@ -784,11 +784,10 @@ func overlap(a, b []uint32) (n uint16) {
 		case a[0] > b[0]:
 			b = b[1:]
 		default:
-			a, b = a[1:], b[1:]
-			n++
+			return true
 		}
 	}
-	return n
+	return false
 }
 
 // openTier queues the first live member of the group e.at from begin on, in the order of ties among
