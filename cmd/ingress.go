@@ -34,6 +34,7 @@ import (
 	"adnet/internal/kafka"
 	"adnet/internal/lifecycle"
 	"adnet/internal/mail"
+	"adnet/internal/obs"
 	"adnet/internal/redis"
 	"adnet/internal/roster"
 	"adnet/internal/token"
@@ -249,7 +250,7 @@ func (r *ingressRole) listening() (err error) {
 		return err
 	}
 	once := r.idempotency()
-	r.readiness.Add("http", func() error { return r.http.Listening() })
+	r.readiness.Add("http", obs.Traffic, func() error { return r.http.Listening() })
 	r.http, err = httpapi.New(
 		r.inputs.Config.HTTP,
 		httpapi.Deps{

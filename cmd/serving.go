@@ -61,13 +61,13 @@ func (r *ingressRole) following() error {
 	if err != nil {
 		return err
 	}
-	r.readiness.Add("catalog", func() error {
+	r.readiness.Add("catalog", obs.Ads, func() error {
 		if !r.catalog.Fresh(time.Now()) {
 			return errors.New("the campaigns cannot be verified as up to date")
 		}
 		return nil
 	})
-	r.readiness.Add("budget", func() error {
+	r.readiness.Add("budget", obs.Ads, func() error {
 		if !r.budget.Live(time.Now()) {
 			return errors.New(
 				"budgets cannot be reserved: Redis does not answer, its clock is not this node's, or the consumers " +

@@ -143,7 +143,9 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.none.other, s.refused.other = s.endpoint(Plain(noSuchPath), open), s.endpoint(Plain(methodNotAllowed), open)
 	health := Policy{Limit: LimitNone, Auth: Anyone}
 	s.Handle(http.MethodGet, healthPath, Plain(alive), health)
-	s.Handle(http.MethodGet, readyPath, Plain(s.readyz), health)
+	s.Handle(http.MethodGet, readyPath, Plain(s.readyz), Policy{
+		Limit: LimitNone, Auth: Anyone, Params: Params{obs.NeedParam: WordForm(obs.NeedNames()...)},
+	})
 	s.Handle(http.MethodGet, "/openapi.json", Plain(document), open)
 	s.wire = wire.New(wire.Config{
 		Handler: s, Refuse: refuse, Log: deps.Log, BodyLimit: s.bodyLimit,
@@ -282,10 +284,9 @@ func document(c *gin.Context) error {
 func alive(c *gin.Context) error { return JSON(c, http.StatusOK, map[string]any{"status": "ok"}) }
 
 func (s *Server) readyz(c *gin.Context) error {
-	status := http.StatusOK
-	report := s.deps.Readiness.Check()
-	if !report.Ready {
-		status = http.StatusServiceUnavailable
-	}
-	return JSON(c, status, report)
+	need, _ := obs.NeedNamed(c.Query(obs.NeedParam)) // the engine has checked it by Params
+	report := s.deps.Readiness.Check(need)
+	return JSON(c, report.Status(), report)
 }
+// readyz tells a balancer whether to send requests. Only what every request needs fails it: a node
+// without ads still records beacons and clicks, and serves the console and the API.

@@ -247,8 +247,14 @@ func TestOperations(t *testing.T) {
 	}
 	check("/healthz", 200)
 	check("/readyz", 200)
-	s.readiness.Add("store", func() error { return errors.New("db-17.internal is down") })
-	require.NotContains(t, check("/readyz", 503), "db-17")
+	check("/readyz?for=ads", 200)
+	check("/readyz?for=", 400)
+	require.Contains(t, check("/readyz?for=money", 400), `"field":"for"`)
+	s.readiness.Add("budget", obs.Ads, func() error { return errors.New("redis-3.internal is down") })
+	require.Contains(t, check("/readyz", 200), `"degraded":["budget"]`, "without ads a node still takes beacons")
+	require.Contains(t, check("/readyz?for=ads", 503), `"degraded":["budget"]`)
+	s.readiness.Add("store", obs.Traffic, func() error { return errors.New("db-17.internal is down") })
+	require.NotContains(t, check("/readyz", 503), "internal")
 	require.Equal(t, string(openapi.Document), check("/openapi.json", 200))
 }
 
