@@ -28,6 +28,7 @@ import (
 type Invocation struct {
 	Args           []string
 	Stdout, Stderr io.Writer
+	Hurry          <-chan struct{} // closed when a stop must not wait for balancers; may be nil
 }
 
 // commands defines the command line. Every flag is also an environment variable.
@@ -117,6 +118,7 @@ func parse(ctx context.Context, p Invocation) (command, cli.Process, error) {
 	}
 	process := cli.Process{
 		Ctx: cli.AsCommand(ctx, selected.Command()), Stdout: p.Stdout, Stderr: p.Stderr, Log: log,
+		Hurry: p.Hurry,
 	}
 	if alone, ok := selected.Selected().Target.Addr().Interface().(command); ok {
 		return alone, process, nil

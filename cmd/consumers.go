@@ -55,7 +55,7 @@ func (c *consumers) Run(p cli.Process) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHost(p, c.Host)
+	h, err := newHost(p, c.Host, 0)
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (c *ingress) Run(p cli.Process) error {
 	if err := c.Role.checkMail(); err != nil {
 		return err
 	}
-	h, err := newHost(p, c.Host)
+	h, err := newHost(p, c.Host, c.Role.HTTP.Lame()+c.Role.HTTP.DrainTimeout)
 	if err != nil {
 		return err
 	}
@@ -258,6 +258,7 @@ func (r *ingressRole) listening() (err error) {
 			KeepFiles: r.keepFiles(),
 		},
 	)
+	r.public = r.http
 	return err
 }
 
