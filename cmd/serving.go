@@ -32,7 +32,7 @@ func (r *ingressRole) following() error {
 	r.catalog = catalog.New(catalog.Deps{
 		Log: r.Log, Metrics: r.metrics, Source: redis.NewProjection(r.sealed), Feed: feed{redis.NewNodes(r.sealed)},
 		Node: r.node, Now: time.Now, Weights: r.Ranking, Loaded: fitMemory,
-		Unreviewed: r.inputs.Config.Offer.Unreviewed,
+		Unreviewed: r.inputs.Config.Offer.Unreviewed, Patience: r.patience(),
 	})
 	deps := frequency.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog}
 	if !r.inputs.InMemory { // in memory, this process is the only node, and the store ends with it
@@ -77,6 +77,15 @@ func (r *ingressRole) following() error {
 		return nil
 	})
 	return nil
+}
+
+// patience returns how long the start waits for the campaigns. During an outage of Redis a node must
+// come up without them, because it also records beacons. In memory nothing can be away.
+func (r *ingressRole) patience() time.Duration {
+	if r.inputs.InMemory {
+		return time.Minute
+	}
+	return 5 * time.Second
 }
 
 // exchange returns the sealed exchange of a name.

@@ -176,6 +176,17 @@ func pauseReachesTheOtherNode(t *testing.T, here, there *testenv.Service) {
 	}
 }
 
+// TestRolesStartWithoutClickHouse starts both roles during an outage of ClickHouse: they must be
+// replaceable then, and settle.
+func TestRolesStartWithoutClickHouse(t *testing.T) {
+	i := install(t)
+	_, err := i.run("migrate")
+	require.NoError(t, err)
+	i.env = append(i.env, "ADNET_CLICKHOUSE_URL=clickhouse://"+testenv.Free(t)+"/adnet")
+	i.serve("consumers").End(t)
+	i.serve("ingress").End(t)
+}
+
 // TestUserCommands checks the operator's commands for accounts, which the API must not offer.
 func TestUserCommands(t *testing.T) {
 	i := install(t)
