@@ -58,6 +58,8 @@ type commands struct {
 	Restore    operate.Restore   `cmd:"" help:"Restore a backup into empty stores."`
 	Retention  operate.Retention `cmd:"" help:"Remove expired data: marks, applied ranges, dead letters, idempotency keys."`
 	Audit      operate.AuditLog  `cmd:"" name:"audit" help:"Print the audit log."`
+	Health     healthProbe       `cmd:"" help:"Ask the process on this machine whether it is ready; exit 1 if it is not."`
+	Spool      spoolCommand      `cmd:"" name:"spool" help:"Save the events of a node that is gone."`
 	Version    versionCommand    `cmd:"" help:"Print the version, the revision and the Go release of the build."`
 }
 

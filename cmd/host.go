@@ -42,7 +42,8 @@ type hostConfig struct {
 // least.
 const lastWrites = 5 * time.Second
 
-// newHost returns the frame. serving is how long the public listener takes to stop; 0 without one.
+// newHost returns the frame. serving is the time that the public listener takes to stop; 0 without
+// one.
 func newHost(p cli.Process, cfg hostConfig, serving time.Duration) (*host, error) {
 	if least := serving + lastWrites; cfg.Lifecycle.StopBudget < least {
 		return nil, fmt.Errorf(

@@ -102,7 +102,7 @@ type Deps struct {
 	// Unreviewed is where creatives deliver before a reviewer has approved them.
 	Unreviewed campaign.Reach
 	Loaded     func() // called outside the serving path after every full load; may be nil
-	// Patience is how long [Catalog.Ready] waits for the first full load; 0 waits until it is done.
+	// Patience bounds the wait of [Catalog.Ready] for the first full load; 0 is no bound.
 	Patience time.Duration
 }
 

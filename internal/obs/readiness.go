@@ -12,7 +12,7 @@ import (
 // Need is the work for which a check must pass.
 type Need uint8
 
-// The needs. Whoever needs one of them also needs those before it.
+// The needs. A check of one is also a check of those after it.
 const (
 	Traffic Need = iota // requests of any kind: beacons, clicks, the API, the console
 	Ads                 // requests for ads
