@@ -113,7 +113,7 @@ func findRedis(ctx context.Context, log *slog.Logger, cfg redis.Config) (*redis.
 	return client, nil
 }
 
-// promptly is how long a server that is not essential may take to answer at the start. Two of them
+// promptly is the time in which a server that is not essential must answer at the start. Two of them
 // leave time to be ready within 5 s.
 const promptly = 2 * time.Second
 

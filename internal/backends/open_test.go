@@ -85,3 +85,16 @@ func TestPostgreSQLIsAwaitedForHalfAMinute(t *testing.T) {
 		require.InDelta(t, 30, time.Since(began).Seconds(), 1, "virtual time")
 	})
 }
+
+// A pool waits for a connection that a hanging component holds; the process must end all the same.
+func TestCloseDoesNotHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		returned := make(chan struct{})
+		first := false
+		b := &All{closers: []func(){func() { first = true }, func() { <-returned }}}
+		b.Close()
+		close(returned)
+		synctest.Wait()
+		require.True(t, first)
+	})
+}
