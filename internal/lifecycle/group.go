@@ -67,16 +67,21 @@ func DefaultConfig() Config {
 	}
 }
 
+// lastWrites is the time that a stage leaves to those that stop after it, while the budget has twice
+// as much.
+const lastWrites = 3 * time.Second
+
 // limits returns how long a stage may take to stop after the soft and after the hard stop, when
-// left is left of the budget. A stage may use half of it, the last one all of it: so a stage that
-// hangs leaves time for the last writes of those that stop after it.
+// left is left of the budget. A stage may use all but [lastWrites] of it, or half if that is more,
+// and the last one all of it: so a stage that hangs leaves time for the last writes of those that
+// stop after it.
 func (c Config) limits(left time.Duration, last bool) (soft, hard time.Duration) {
 	if c.StopBudget == 0 {
 		return c.StopTimeout, c.HardTimeout
 	}
 	left = max(left, 0)
 	if !last {
-		left /= 2
+		left = max(left/2, left-lastWrites)
 	}
 	hard = min(c.HardTimeout, left/4)
 	return min(c.StopTimeout, left-hard), hard

@@ -330,7 +330,7 @@ func TestStopBudgetIsShared(t *testing.T) {
 		j := &journal{}
 		g := group(t)
 		store := j.part("store")
-		store.cool = time.Second
+		store.cool = 500 * time.Millisecond
 		g.Add(store.member())
 		for _, name := range []string{"a", "b", "c", "d"} {
 			hangs := j.part(name)
@@ -346,12 +346,28 @@ func TestStopBudgetIsShared(t *testing.T) {
 	})
 }
 
-// leaving runs a group with a part and a Leave that takes an hour.
+// A listener may use what the start has checked: the budget without 5 seconds.
+func TestStopBudgetLeavesTheListenerItsDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		config := DefaultConfig()
+		config.StopTimeout = time.Minute
+		g, err := New(config, Deps{})
+		require.NoError(t, err)
+		http := j.part("http")
+		http.cool = config.StopBudget - 5*time.Second
+		g.Add(j.part("store").member())
+		g.Add(http.member())
+		require.NoError(t, runUntilReady(t, g))
+	})
+}
+
+// leaving returns a group with a part and a Leave that takes 20 seconds.
 func leaving(t *testing.T, j *journal, p *part) (g *Group, run func(ctx context.Context) error) {
 	t.Helper()
 	g, err := New(DefaultConfig(), Deps{Leave: func(ctx context.Context) {
 		j.add("leave")
-		if sleep(ctx, 10*time.Second) {
+		if sleep(ctx, 20*time.Second) {
 			j.add("left")
 		}
 	}})
@@ -378,7 +394,7 @@ func TestLeaveIsPartOfTheBudget(t *testing.T) {
 		hangs.cool, hangs.deaf = time.Hour, true
 		g, _ := leaving(t, j, hangs)
 		begin := time.Now()
-		require.ErrorContains(t, runUntilReady(t, g), "did not stop within 6.5s: http")
+		require.ErrorContains(t, runUntilReady(t, g), "did not stop within 1.875s: http")
 		require.LessOrEqual(t, time.Since(begin), DefaultConfig().StopBudget, "virtual time")
 		time.Sleep(time.Hour)
 	})
