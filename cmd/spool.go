@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"adnet/ingress/track/spool"
 	"adnet/internal/cli"
@@ -17,12 +18,16 @@ type spoolCommand struct {
 
 // spoolSend is `adnet spool send`.
 type spoolSend struct {
-	Dir   string       `arg:"" type:"existingdir" help:"Folder of the spool: ADNET_SPOOL_DIR of its node."`
+	Dir   string       `arg:"" help:"Folder of the spool: ADNET_SPOOL_DIR of its node."`
 	Kafka kafka.Config `embed:""`
 }
 
 // Run sends the events and prints how many Kafka has acknowledged.
 func (c *spoolSend) Run(p cli.Process) error {
+	// A spool creates its folder, so a wrong name would look like an empty one.
+	if _, err := os.Stat(c.Dir); err != nil {
+		return fmt.Errorf("folder of the spool: %w", err)
+	}
 	deps := kafka.Deps{Log: p.Log, Metrics: obs.NewRegistry()}
 	if err := kafka.Check(p.Ctx, c.Kafka, deps); err != nil {
 		return err
