@@ -1,12 +1,49 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"adnet/cmd"
 )
+
+// TestComposeAsksEveryRoleForItsHealth runs the line of the health check: the image has no shell and
+// no curl, so it must be a command of the binary at the image's path.
+func TestComposeAsksEveryRoleForItsHealth(t *testing.T) {
+	compose, err := os.ReadFile("docker-compose.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := os.ReadFile("deploy/docker/Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range []string{"ingress", "consumers"} {
+		line := "command: [" + role + "]\n  healthcheck: *healthcheck\n"
+		if !strings.Contains(string(compose), line) {
+			t.Errorf("the service %s has no health check", role)
+		}
+	}
+	test := regexp.MustCompile(`(?m)^x-healthcheck: &healthcheck\n  test: \[CMD, (/\w+), (.+)\]$`).FindStringSubmatch(
+		string(compose),
+	)
+	if test == nil {
+		t.Fatal("docker-compose.yml has no command that checks the health")
+	}
+	if !strings.Contains(string(image), `ENTRYPOINT ["`+test[1]+`"]`) {
+		t.Errorf("the image has no program %s", test[1])
+	}
+	t.Setenv("ADNET_ADMIN_ADDR", "0.0.0.0:1") // of no process
+	var out bytes.Buffer
+	status := cmd.Main(t.Context(), cmd.Invocation{Args: strings.Split(test[2], ", "), Stdout: &out, Stderr: &out})
+	if status != 1 || !strings.Contains(out.String(), "no process answers") {
+		t.Errorf("%v is not the probe: %d, %s", test[2], status, &out)
+	}
+}
 
 // TestComposePassesEverySetting compares docker-compose.yml with the list of settings. A variable
 // that compose does not pass would silently have no effect.

@@ -12,13 +12,22 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := context.WithCancel(context.Background())
+	hurry := make(chan struct{})
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-ctx.Done()
-		// From here on the default action is back: a second signal ends the process at once.
+		<-signals
+		fmt.Fprintln(os.Stderr, "adnet: stopping; once more to stop without waiting for balancers")
 		stop()
-		fmt.Fprintln(os.Stderr, "adnet: stopping; once more to stop at once")
+		<-signals
+		// From here on the default action is back: a third signal ends the process at once.
+		signal.Reset(os.Interrupt, syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, "adnet: not waiting; once more to stop at once")
+		close(hurry)
 	}()
-	finished := cmd.Main(ctx, cmd.Invocation{Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr})
+	finished := cmd.Main(
+		ctx, cmd.Invocation{Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr, Hurry: hurry},
+	)
 	os.Exit(finished)
 }

@@ -28,6 +28,7 @@ import (
 type Invocation struct {
 	Args           []string
 	Stdout, Stderr io.Writer
+	Hurry          <-chan struct{} // closed when a stop must not wait for balancers; may be nil
 }
 
 // commands defines the command line. Every flag is also an environment variable.
@@ -57,6 +58,8 @@ type commands struct {
 	Restore    operate.Restore   `cmd:"" help:"Restore a backup into empty stores."`
 	Retention  operate.Retention `cmd:"" help:"Remove expired data: marks, applied ranges, dead letters, idempotency keys."`
 	Audit      operate.AuditLog  `cmd:"" name:"audit" help:"Print the audit log."`
+	Health     healthProbe       `cmd:"" help:"Ask the process on this machine whether it is ready; exit 1 if it is not."`
+	Spool      spoolCommand      `cmd:"" name:"spool" help:"Save the events of a node that is gone."`
 	Version    versionCommand    `cmd:"" help:"Print the version, the revision and the Go release of the build."`
 }
 
@@ -117,6 +120,7 @@ func parse(ctx context.Context, p Invocation) (command, cli.Process, error) {
 	}
 	process := cli.Process{
 		Ctx: cli.AsCommand(ctx, selected.Command()), Stdout: p.Stdout, Stderr: p.Stderr, Log: log,
+		Hurry: p.Hurry,
 	}
 	if alone, ok := selected.Selected().Target.Addr().Interface().(command); ok {
 		return alone, process, nil

@@ -22,6 +22,7 @@ import (
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/lifecycle"
+	"adnet/internal/obs"
 	"adnet/internal/operate"
 	"adnet/internal/owed"
 	"adnet/internal/redis"
@@ -54,7 +55,7 @@ func (c *consumers) Run(p cli.Process) error {
 	if err != nil {
 		return err
 	}
-	h, err := newHost(p, c.Host)
+	h, err := newHost(p, c.Host, 0)
 	if err != nil {
 		return err
 	}
@@ -111,16 +112,18 @@ type consumersRole struct {
 	cfg     consumersConfig
 	funds   backends.Money
 	members []lifecycle.Member // run together, as one stage
+	settles obs.Need           // for which settlement must work
 
 	standings *standing.Standings
 }
 
 // newConsumers constructs the consumer role over b.
 func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backends.All) (*consumersRole, error) {
-	r := &consumersRole{host: h, All: b, cfg: cfg, funds: funds}
-	if h.clerk == nil { // otherwise the HTTP role of this process has created it
+	r := &consumersRole{host: h, All: b, cfg: cfg, funds: funds, settles: obs.Ads}
+	if h.clerk == nil { // otherwise the HTTP role of this process has created it, and serves without settlement
 		h.enlist(roster.Consumers, b)
 		r.runs("roster", h.clerk)
+		r.settles = obs.Traffic
 	}
 	for _, area := range []func() error{
 		r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.steering, r.judging, r.learning,
@@ -162,7 +165,7 @@ func (r *consumersRole) settling() error {
 	if err != nil {
 		return err
 	}
-	r.readiness.Add("settle", settler.Ready)
+	r.readiness.Add("settle", r.settles, settler.Ready)
 	r.runs("settle", reading{settler, events})
 	return nil
 }
@@ -197,6 +200,7 @@ func (r *consumersRole) archiving() error {
 	if err != nil {
 		return err
 	}
+	r.readiness.Add("archive", obs.Upkeep, archiver.Ready) // money and ads do without statistics
 	r.runs("archive", reading{archiver, events})
 	held, err := r.reads(kafka.GroupConfig{Group: groupAuctions, Topic: event.TopicAuctions})
 	if err != nil {
@@ -239,6 +243,7 @@ func (r *consumersRole) projecting() error {
 	if err != nil {
 		return err
 	}
+	r.readiness.Add("project", obs.Ads, projector.Ready)
 	r.runs("project", projector)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -26,8 +27,9 @@ type host struct {
 	readiness *obs.Readiness
 	admin     *obs.Admin
 	group     *lifecycle.Group
-	name      string        // identifies this process
-	clerk     *roster.Clerk // reports that the process runs; created with the first role
+	public    interface{ Leave(ctx context.Context) } // the public listener; nil without one
+	name      string                                  // identifies this process
+	clerk     *roster.Clerk                           // reports that the process runs; created with the first role
 }
 
 // hostConfig holds the settings of the frame.
@@ -36,7 +38,19 @@ type hostConfig struct {
 	Lifecycle lifecycle.Config `embed:""`
 }
 
-func newHost(p cli.Process, cfg hostConfig) (*host, error) {
+// lastWrites is the part of ADNET_STOP_BUDGET that the stages after the public listener have at
+// least.
+const lastWrites = 5 * time.Second
+
+// newHost returns the frame. serving is the time that the public listener takes to stop; 0 without
+// one.
+func newHost(p cli.Process, cfg hostConfig, serving time.Duration) (*host, error) {
+	if least := serving + lastWrites; cfg.Lifecycle.StopBudget < least {
+		return nil, fmt.Errorf(
+			"ADNET_STOP_BUDGET is %s and must be at least %s: ADNET_HTTP_LAMEDUCK and ADNET_HTTP_DRAIN (%s), and %s "+
+				"for last writes", cfg.Lifecycle.StopBudget, least, serving, lastWrites,
+		)
+	}
 	name, err := nodeName()
 	if err != nil {
 		return nil, err
@@ -47,7 +61,7 @@ func newHost(p cli.Process, cfg hostConfig) (*host, error) {
 	); err != nil {
 		return nil, err
 	}
-	if h.group, err = lifecycle.New(cfg.Lifecycle, lifecycle.Deps{Log: p.Log}); err != nil {
+	if h.group, err = lifecycle.New(cfg.Lifecycle, lifecycle.Deps{Log: p.Log, Leave: h.leave}); err != nil {
 		return nil, err
 	}
 	// The admin listener is up before and after everything else.
@@ -57,6 +71,25 @@ func newHost(p cli.Process, cfg hostConfig) (*host, error) {
 
 // backendDeps returns the dependencies of the backends on the process.
 func (h *host) backendDeps() backends.Deps { return backends.Deps{Log: h.Log, Metrics: h.metrics} }
+
+// leave is the first part of a stop: the process is not ready, and still serves until balancers have
+// noticed it or Hurry closes.
+func (h *host) leave(ctx context.Context) {
+	h.readiness.SetDraining()
+	if h.public == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-h.Hurry:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	h.public.Leave(ctx)
+}
 
 // run starts the stages and blocks until a part fails or the process receives a stop signal.
 func (h *host) run() error {

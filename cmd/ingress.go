@@ -34,6 +34,7 @@ import (
 	"adnet/internal/kafka"
 	"adnet/internal/lifecycle"
 	"adnet/internal/mail"
+	"adnet/internal/obs"
 	"adnet/internal/redis"
 	"adnet/internal/roster"
 	"adnet/internal/token"
@@ -63,7 +64,7 @@ func (c *ingress) Run(p cli.Process) error {
 	if err := c.Role.checkMail(); err != nil {
 		return err
 	}
-	h, err := newHost(p, c.Host)
+	h, err := newHost(p, c.Host, c.Role.HTTP.Lame()+c.Role.HTTP.DrainTimeout)
 	if err != nil {
 		return err
 	}
@@ -249,7 +250,7 @@ func (r *ingressRole) listening() (err error) {
 		return err
 	}
 	once := r.idempotency()
-	r.readiness.Add("http", func() error { return r.http.Listening() })
+	r.readiness.Add("http", obs.Traffic, func() error { return r.http.Listening() })
 	r.http, err = httpapi.New(
 		r.inputs.Config.HTTP,
 		httpapi.Deps{
@@ -257,6 +258,7 @@ func (r *ingressRole) listening() (err error) {
 			KeepFiles: r.keepFiles(),
 		},
 	)
+	r.public = r.http
 	return err
 }
 

@@ -30,6 +30,7 @@ import (
 	"adnet/internal/errs"
 	"adnet/internal/family"
 	"adnet/internal/mail"
+	"adnet/internal/obs"
 	"adnet/internal/once"
 	"adnet/internal/payment"
 	"adnet/internal/redis"
@@ -93,7 +94,7 @@ func (r *ingressRole) managing() error {
 	oversee.New(oversee.Deps{
 		Ledger: r.Stores.Ledger, History: r.Past, Letters: r.Stores.Letters, Broker: r.producer,
 		Look:  r.look,
-		Ready: r.readiness.Check, Settings: r.inputs.Config.inForce, Now: time.Now,
+		Ready: func() obs.Report { return r.readiness.Check(obs.Ads) }, Settings: r.inputs.Config.inForce, Now: time.Now,
 	}).Mount(r.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
 	preview.New(preview.Deps{

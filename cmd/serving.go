@@ -32,7 +32,7 @@ func (r *ingressRole) following() error {
 	r.catalog = catalog.New(catalog.Deps{
 		Log: r.Log, Metrics: r.metrics, Source: redis.NewProjection(r.sealed), Feed: feed{redis.NewNodes(r.sealed)},
 		Node: r.node, Now: time.Now, Weights: r.Ranking, Loaded: fitMemory,
-		Unreviewed: r.inputs.Config.Offer.Unreviewed,
+		Unreviewed: r.inputs.Config.Offer.Unreviewed, Patience: r.patience(),
 	})
 	deps := frequency.Deps{Log: r.Log, Metrics: r.metrics, Campaigns: r.catalog}
 	if !r.inputs.InMemory { // in memory, this process is the only node, and the store ends with it
@@ -61,13 +61,13 @@ func (r *ingressRole) following() error {
 	if err != nil {
 		return err
 	}
-	r.readiness.Add("catalog", func() error {
+	r.readiness.Add("catalog", obs.Ads, func() error {
 		if !r.catalog.Fresh(time.Now()) {
 			return errors.New("the campaigns cannot be verified as up to date")
 		}
 		return nil
 	})
-	r.readiness.Add("budget", func() error {
+	r.readiness.Add("budget", obs.Ads, func() error {
 		if !r.budget.Live(time.Now()) {
 			return errors.New(
 				"budgets cannot be reserved: Redis does not answer, its clock is not this node's, or the consumers " +
@@ -77,6 +77,15 @@ func (r *ingressRole) following() error {
 		return nil
 	})
 	return nil
+}
+
+// patience returns how long the start waits for the campaigns. During an outage of Redis a node must
+// come up without them, because it also records beacons. In memory nothing can be away.
+func (r *ingressRole) patience() time.Duration {
+	if r.inputs.InMemory {
+		return time.Minute
+	}
+	return 5 * time.Second
 }
 
 // exchange returns the sealed exchange of a name.

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -174,6 +175,26 @@ func pauseReachesTheOtherNode(t *testing.T, here, there *testenv.Service) {
 		// ad.
 		require.Eventually(t, fills, 5*time.Second, 20*time.Millisecond, "a resumed campaign is not served")
 	}
+}
+
+// TestRolesStartWithoutClickHouse starts and stops both roles during an outage of ClickHouse: they
+// must be replaceable then.
+func TestRolesStartWithoutClickHouse(t *testing.T) {
+	i := install(t)
+	_, err := i.run("migrate")
+	require.NoError(t, err)
+	i.env = append(i.env, "ADNET_CLICKHOUSE_URL=clickhouse://"+testenv.Free(t)+"/adnet")
+	i.serve("consumers").End(t)
+	i.env = append(i.env, "ADNET_HTTP_LAMEDUCK=1h", "ADNET_STOP_BUDGET=2h")
+	ingress := i.serve("ingress")
+	require.NoError(t, ingress.Process.Signal(syscall.SIGTERM))
+	require.Eventually(t, func() bool {
+		reply, err := http.Get(ingress.Base + "/readyz")
+		require.NoError(t, err, "it serves until balancers have noticed")
+		require.NoError(t, reply.Body.Close())
+		return reply.StatusCode == http.StatusServiceUnavailable
+	}, time.Minute, 10*time.Millisecond)
+	ingress.End(t) // a second signal skips the rest of the hour
 }
 
 // TestUserCommands checks the operator's commands for accounts, which the API must not offer.

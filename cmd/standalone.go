@@ -122,7 +122,7 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	if m.scratch, err = os.MkdirTemp("", "adnet-"); err != nil {
 		return nil, err
 	}
-	if m.host, err = newHost(p, c.Host); err != nil {
+	if m.host, err = newHost(p, c.Host, c.Role.HTTP.Lame()+c.Role.HTTP.DrainTimeout); err != nil {
 		return nil, err
 	}
 	if m.backends, err = backends.OpenEmbedded(c.Broker, c.Money, m.backendDeps()); err != nil {

@@ -15,6 +15,7 @@ import (
 	"adnet/internal/backends"
 	"adnet/internal/campaign"
 	"adnet/internal/kafka"
+	"adnet/internal/obs"
 	"adnet/internal/redis"
 )
 
@@ -47,7 +48,7 @@ func (r *ingressRole) tracking() (err error) {
 	if err != nil {
 		return err
 	}
-	r.readiness.Add("recording", func() error {
+	r.readiness.Add("recording", obs.Traffic, func() error {
 		if !r.tracker.CanRecord(context.Background()) {
 			return errors.New("events can be neither sent to Kafka nor spooled")
 		}

@@ -119,24 +119,32 @@ type Store struct {
 	known known
 }
 
-// Open creates a store and checks that the server responds. Errors: errs.InvalidRequest for the
-// configuration, errs.InvalidState when the database does not exist (see [Migrate]),
-// errs.Unavailable when the server does not respond.
-func Open(ctx context.Context, cfg Config) (*Store, error) {
+// New creates a store that connects on first use. Error: errs.InvalidRequest for the configuration.
+func New(cfg Config) (*Store, error) {
 	options, err := cfg.options()
 	if err != nil {
-		return nil, err
-	}
-	if err := checkDatabase(ctx, cfg); err != nil {
 		return nil, err
 	}
 	conn, err := clickhouse.Open(options)
 	if err != nil {
 		return nil, errs.Wrap(err, errs.InvalidRequest, "ADNET_CLICKHOUSE_URL cannot be used")
 	}
-	s := &Store{conn: conn}
+	return &Store{conn: conn}, nil
+}
+
+// Open creates a store and checks that the server responds. Errors: those of [New],
+// errs.InvalidState when the database does not exist (see [Migrate]), errs.Unavailable when the
+// server does not respond.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	s, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDatabase(ctx, cfg); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	if err := s.Ping(ctx); err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -278,6 +286,9 @@ var passing = map[int32]bool{
 	252: true, // TOO_MANY_PARTS
 }
 
+// comeBack is the retry delay for a call that the server could not answer, in seconds.
+const comeBack = 5
+
 // failure gives an error a code. A broken connection, like an overloaded server, is
 // errs.Unavailable: the caller may repeat the call. The server's error about a wrong statement is
 // internal.
@@ -289,5 +300,7 @@ func failure(err error, what string) error {
 	if errors.As(err, &exception) && !passing[exception.Code] {
 		return fmt.Errorf("clickhouse: %s: %w", what, explain(err))
 	}
-	return errs.Wrap(explain(err), errs.Unavailable, "analytics store is out of reach")
+	return errs.Wrap(
+		explain(err), errs.Unavailable, "analytics store is out of reach",
+	).With("retry_after", comeBack)
 }

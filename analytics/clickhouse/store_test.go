@@ -359,6 +359,13 @@ func TestDeadServerIsUnavailable(t *testing.T) {
 		t.Context(), clickhouse.Config{URL: "clickhouse://" + dead + "/adnet", DialTimeout: time.Second},
 	)
 	require.True(t, errs.Is(err, errs.Unavailable), "%v", err)
+
+	s, err := clickhouse.New(clickhouse.Config{URL: "clickhouse://" + dead + "/adnet", DialTimeout: time.Second})
+	require.NoError(t, err, "it connects on first use")
+	defer func() { require.NoError(t, s.Close()) }()
+	err = s.Ping(t.Context())
+	require.True(t, errs.Is(err, errs.Unavailable), "%v", err)
+	require.Contains(t, errs.Of(err).Extra, "retry_after")
 }
 
 func TestErrorsOfStatements(t *testing.T) {

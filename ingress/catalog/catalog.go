@@ -102,6 +102,8 @@ type Deps struct {
 	// Unreviewed is where creatives deliver before a reviewer has approved them.
 	Unreviewed campaign.Reach
 	Loaded     func() // called outside the serving path after every full load; may be nil
+	// Patience bounds the wait of [Catalog.Ready] for the first full load; 0 is no bound.
+	Patience time.Duration
 }
 
 // Catalog is the component. Reads are safe at any time. Before it is [Catalog.Ready] they find only
@@ -110,6 +112,7 @@ type Catalog struct {
 	deps  Deps
 	table ranker.Table
 	ready chan struct{}
+	full  chan struct{} // closed after the first full load
 	log   *obs.LimitedLogger
 
 	snapshot  atomic.Pointer[auction.Snapshot]
@@ -148,7 +151,8 @@ type change struct {
 func New(deps Deps) *Catalog {
 	deps.Now = schedule.Clock(deps.Now)
 	c := &Catalog{
-		deps: deps, table: ranker.Version2(), ready: make(chan struct{}), log: obs.Limited(deps.Log, time.Second),
+		deps: deps, table: ranker.Version2(), ready: make(chan struct{}), full: make(chan struct{}),
+		log:     obs.Limited(deps.Log, time.Second),
 		sandbox: Sandbox(), changes: make(chan change, queuedMax), staleRooms: make(chan struct{}, 1),
 	}
 	c.snapshot.Store(target.Build(c.table, nil))
@@ -174,7 +178,8 @@ func New(deps Deps) *Catalog {
 	return c
 }
 
-// Ready returns a channel that is closed after the first full load.
+// Ready returns a channel that is closed after the first full load, or after
+// [Deps.Patience] without one: the process then serves everything but ads ([Catalog.Fresh]).
 func (c *Catalog) Ready() <-chan struct{} { return c.ready }
 
 // Snapshot returns the campaigns that may be served now. It is immutable.

@@ -287,6 +287,25 @@ func TestAnotherProjectionIsLoadedInFull(t *testing.T) {
 	}
 }
 
+// A node that waited for Redis would record no beacons meanwhile.
+func TestTheStartDoesNotWaitForRedis(t *testing.T) {
+	w := newWorld(make1(1, 1, campaign.Active))
+	w.err = errors.New("redis is gone")
+	c := newCatalog(w)
+	c.deps.Patience = time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	defer func() {
+		cancel()
+		require.NoError(t, <-ended)
+	}()
+	<-c.Ready()
+	require.False(t, c.Fresh(w.clock()), "it serves no ads")
+	w.set(func() { w.err = nil })
+	soon(t, func() bool { return c.Fresh(w.clock()) && in(c, 1) })
+}
+
 func TestFreshnessIsLostAfterASecond(t *testing.T) {
 	w := newWorld(make1(1, 1, campaign.Active))
 	c := newCatalog(w)

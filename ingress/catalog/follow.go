@@ -22,6 +22,7 @@ import (
 func (c *Catalog) Run(ctx context.Context) error {
 	defer c.background.Wait()
 	c.background.Go(func() { c.listen(ctx) })
+	c.background.Go(func() { c.open(ctx) })
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	c.patience = c.deps.Now().Add(startFor)
@@ -52,6 +53,22 @@ func (c *Catalog) Run(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// open lets the process start after the first full load, or without it.
+func (c *Catalog) open(ctx context.Context) {
+	var late <-chan time.Time
+	if c.deps.Patience > 0 {
+		late = time.After(c.deps.Patience)
+	}
+	select {
+	case <-c.full:
+	case <-late:
+		c.log.Warn(ctx, "the campaigns are not loaded yet; starting without ads")
+	case <-ctx.Done():
+		return
+	}
+	close(c.ready)
 }
 
 // leave removes the node from the list that pauses wait for. If that fails, the entry expires with
@@ -192,7 +209,7 @@ func (c *Catalog) catchUp(ctx context.Context) error {
 
 func (c *Catalog) loaded() bool {
 	select {
-	case <-c.ready:
+	case <-c.full:
 		return true
 	default:
 		return false
@@ -239,7 +256,7 @@ func (c *Catalog) reload(ctx context.Context) error {
 	c.suspect, c.roomsAsked = false, began
 	c.reloads.Inc()
 	if !c.loaded() {
-		close(c.ready)
+		close(c.full)
 	}
 	if c.deps.Loaded != nil {
 		c.background.Go(c.deps.Loaded)

@@ -27,6 +27,7 @@ import (
 
 	"adnet/ingress/httpapi/wire"
 	"adnet/internal/errs"
+	"adnet/internal/link"
 	"adnet/internal/obs"
 	"adnet/internal/traffic"
 	"adnet/schemas/openapi"
@@ -41,7 +42,23 @@ type Config struct {
 	TLSKey         string        `name:"tls-key" env:"ADNET_TLS_KEY" type:"path" help:"PEM file of the certificate's key."`
 	ProxyFrom      []string      `name:"proxy-protocol-from" env:"ADNET_PROXY_PROTOCOL_FROM" help:"Networks of the proxies that begin each connection with a header of the PROXY protocol, version 2 (default: none). They must send it; it is rejected from any other peer."`
 	ConnsPerAddr   int           `name:"conns-per-addr" env:"ADNET_CONNS_PER_ADDR" default:"256" help:"Connections that one address (IPv6: one /64) may have open; 0 is no limit. Loopback and trusted proxies are not limited."`
+	LameDuck       time.Duration `name:"http-lameduck" env:"ADNET_HTTP_LAMEDUCK" default:"-1s" help:"How long new connections are still served at shutdown, while /readyz is 503, so that load balancers choose other nodes. Negative: 5s, or 0 if ADNET_HTTP_ADDR is a loopback address."`
 	DrainTimeout   time.Duration `name:"http-drain" env:"ADNET_HTTP_DRAIN" default:"3s" help:"How long running requests may take to finish at shutdown."`
+}
+
+// lameDuck is the time in which balancers notice by default that a node stops: two probes, one each
+// second, and a spare.
+const lameDuck = 5 * time.Second
+
+// Lame returns how long the listener serves new connections at shutdown.
+func (c Config) Lame() time.Duration {
+	switch {
+	case c.LameDuck >= 0:
+		return c.LameDuck
+	case link.LocalListener(c.Addr): // no balancer of another machine sends requests
+		return 0
+	}
+	return lameDuck
 }
 
 // Deps holds the dependencies of the engine.
@@ -143,7 +160,9 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	s.none.other, s.refused.other = s.endpoint(Plain(noSuchPath), open), s.endpoint(Plain(methodNotAllowed), open)
 	health := Policy{Limit: LimitNone, Auth: Anyone}
 	s.Handle(http.MethodGet, healthPath, Plain(alive), health)
-	s.Handle(http.MethodGet, readyPath, Plain(s.readyz), health)
+	s.Handle(http.MethodGet, readyPath, Plain(s.readyz), Policy{
+		Limit: LimitNone, Auth: Anyone, Params: Params{obs.NeedParam: WordForm(obs.NeedNames()...)},
+	})
 	s.Handle(http.MethodGet, "/openapi.json", Plain(document), open)
 	s.wire = wire.New(wire.Config{
 		Handler: s, Refuse: refuse, Log: deps.Log, BodyLimit: s.bodyLimit,
@@ -222,6 +241,17 @@ func (s *Server) Listening() error {
 	}
 }
 
+// Leave keeps serving for [Config.Lame], or until ctx ends, while every reply closes its connection.
+// Before Run ends, it gives balancers the time to notice that the process is not ready. Otherwise
+// they would send requests to a closed port.
+func (s *Server) Leave(ctx context.Context) {
+	s.wire.Leave()
+	select {
+	case <-ctx.Done():
+	case <-time.After(s.cfg.Lame()):
+	}
+}
+
 // Run listens and serves until ctx ends, then lets running requests finish for DrainTimeout.
 // Components that handlers use (produce, spool) must be stopped after Run returns. Errors: the
 // address is in use, or a route could not be mounted.
@@ -281,11 +311,10 @@ func document(c *gin.Context) error {
 
 func alive(c *gin.Context) error { return JSON(c, http.StatusOK, map[string]any{"status": "ok"}) }
 
+// readyz tells a balancer whether to send requests. Only what every request needs fails it: a node
+// without ads still records beacons and clicks, and serves the console and the API.
 func (s *Server) readyz(c *gin.Context) error {
-	status := http.StatusOK
-	report := s.deps.Readiness.Check()
-	if !report.Ready {
-		status = http.StatusServiceUnavailable
-	}
-	return JSON(c, status, report)
+	need, _ := obs.NeedNamed(c.Query(obs.NeedParam)) // the engine has checked it by Params
+	report := s.deps.Readiness.Check(need)
+	return JSON(c, report.Status(), report)
 }

@@ -247,8 +247,14 @@ func TestOperations(t *testing.T) {
 	}
 	check("/healthz", 200)
 	check("/readyz", 200)
-	s.readiness.Add("store", func() error { return errors.New("db-17.internal is down") })
-	require.NotContains(t, check("/readyz", 503), "db-17")
+	check("/readyz?for=ads", 200)
+	check("/readyz?for=", 400)
+	require.Contains(t, check("/readyz?for=money", 400), `"field":"for"`)
+	s.readiness.Add("budget", obs.Ads, func() error { return errors.New("redis-3.internal is down") })
+	require.Contains(t, check("/readyz", 200), `"degraded":["budget"]`, "without ads a node still takes beacons")
+	require.Contains(t, check("/readyz?for=ads", 503), `"degraded":["budget"]`)
+	s.readiness.Add("store", obs.Traffic, func() error { return errors.New("db-17.internal is down") })
+	require.NotContains(t, check("/readyz", 503), "internal")
 	require.Equal(t, string(openapi.Document), check("/openapi.json", 200))
 }
 
@@ -390,6 +396,60 @@ func TestDrain(t *testing.T) {
 		require.NoError(t, stop())
 		require.Empty(t, <-replied)
 	})
+}
+
+// A node that stops still serves, and every reply sends its client to another node.
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	cfg := local(time.Second)
+	cfg.LameDuck = time.Hour
+	s := server(t, cfg)
+	listening(t, s)
+	kept, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	defer kept.Close()
+	ask := func(conn net.Conn) *http.Response {
+		_, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+		require.NoError(t, err)
+		reply, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, reply.Body)
+		require.NoError(t, err)
+		return reply
+	}
+	require.False(t, ask(kept).Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		s.Leave(ctx)
+	}()
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", s.Addr())
+		require.NoError(t, err, "new connections are served")
+		defer conn.Close()
+		reply := ask(conn)
+		return reply.StatusCode == http.StatusOK && reply.Close
+	}, time.Minute, time.Millisecond)
+	require.True(t, ask(kept).Close, "an older connection stays until its next reply")
+	select {
+	case <-left:
+		t.Fatal("left before its time")
+	default:
+	}
+	cancel()
+	<-left
+}
+
+func TestLameDuck(t *testing.T) {
+	for addr, want := range map[string]time.Duration{
+		"127.0.0.1:8080": 0, "[::1]:8080": 0, "localhost:8080": 0,
+		"0.0.0.0:8080": 5 * time.Second, ":8080": 5 * time.Second, "10.0.0.1:443": 5 * time.Second,
+	} {
+		require.Equal(t, want, httpapi.Config{Addr: addr, LameDuck: -time.Second}.Lame(), addr)
+		require.Equal(t, time.Minute, httpapi.Config{Addr: addr, LameDuck: time.Minute}.Lame(), addr)
+		require.Zero(t, httpapi.Config{Addr: addr}.Lame(), addr)
+	}
 }
 
 // raw returns the status line of a GET, empty if there was no reply.

@@ -37,7 +37,7 @@ func newWorld(t *testing.T) *world {
 	)
 	oversee.New(oversee.Deps{
 		Ledger: w.Store.Ledger, History: w.Reports, Letters: w.Store.Letters, Broker: w.log, Look: w.look,
-		Ready:    obs.NewReadiness().Check,
+		Ready:    func() obs.Report { return obs.NewReadiness().Check(obs.Ads) },
 		Settings: []oversee.Setting{{Name: "ADNET_X", Origin: oversee.FromFile, Secret: true, Value: "********"}},
 		Now:      w.Clock,
 	}).Mount(w.HTTP)

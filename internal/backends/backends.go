@@ -186,10 +186,22 @@ type TermReader interface {
 	RecordedTerms(ctx context.Context, auction uuid.UUID, at time.Time) ([]uint32, error)
 }
 
-// Close closes all connections in the reverse order of opening.
+// closeLimit is the time for closing. With ADNET_STOP_BUDGET it must be less than supervisors wait.
+const closeLimit = time.Second
+
+// Close closes all connections in the reverse order of opening. It does not wait for a connection
+// that a component still holds after the end of its stop.
 func (b *All) Close() {
-	for i := len(b.closers) - 1; i >= 0; i-- {
-		b.closers[i]()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		for i := len(b.closers) - 1; i >= 0; i-- {
+			b.closers[i]()
+		}
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeLimit):
 	}
 }
 

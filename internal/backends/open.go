@@ -9,13 +9,16 @@ import (
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/rollup"
 	"adnet/analytics/stats"
+	"adnet/internal/errs"
 	"adnet/internal/kafka"
 	"adnet/internal/link"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 )
 
-// Open connects to the real servers; each must answer within half a minute.
+// Open connects to the real servers. PostgreSQL must answer within half a minute: nothing works
+// without it. The others may be away: a process that waited for them could be neither replaced nor
+// moved during their outage.
 func Open(ctx context.Context, cfg Servers, funds Money, deps Deps) (_ *All, err error) {
 	b := &All{Kafka: cfg.Kafka}
 	defer func() {
@@ -28,12 +31,12 @@ func Open(ctx context.Context, cfg Servers, funds Money, deps Deps) (_ *All, err
 		return nil, err
 	}
 	b.closers = append(b.closers, pg.Close)
-	ch, err := OpenClickHouse(ctx, deps.Log, cfg.ClickHouse)
+	ch, err := findClickHouse(ctx, deps.Log, cfg.ClickHouse)
 	if err != nil {
 		return nil, err
 	}
 	b.closers = append(b.closers, func() { Close(deps.Log, "ClickHouse", ch.Close) })
-	if b.Redis, err = OpenRedis(ctx, deps.Log, cfg.Redis); err != nil {
+	if b.Redis, err = findRedis(ctx, deps.Log, cfg.Redis); err != nil {
 		return nil, err
 	}
 	b.closers = append(b.closers, func() { Close(deps.Log, "Redis", b.Redis.Close) })
@@ -80,6 +83,53 @@ func OpenRedis(ctx context.Context, log *slog.Logger, cfg redis.Config) (*redis.
 		return nil, err
 	}
 	return client, await(ctx, log, "Redis (ADNET_REDIS_ADDR)", client.Ping)
+}
+
+// findClickHouse is OpenClickHouse that starts without a server that does not answer: only
+// statistics need it. A wrong setting, and a database that does not exist, are errors.
+func findClickHouse(ctx context.Context, log *slog.Logger, cfg clickhouse.Config) (store *clickhouse.Store, err error) {
+	err = look(ctx, log, "ClickHouse (ADNET_CLICKHOUSE_URL)", func(ctx context.Context) (err error) {
+		store, err = clickhouse.Open(ctx, cfg)
+		return err
+	})
+	switch {
+	case errors.Is(err, errAway):
+		return clickhouse.New(cfg)
+	case err != nil && !link.Permanent(err) && ctx.Err() == nil: // a migration may be under way
+		return OpenClickHouse(ctx, log, cfg)
+	}
+	return store, err
+}
+
+// findRedis is OpenRedis that starts without a server that does not answer: only ads need it.
+func findRedis(ctx context.Context, log *slog.Logger, cfg redis.Config) (*redis.Client, error) {
+	client, err := redis.Open(cfg, redis.Deps{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	if err := look(ctx, log, "Redis (ADNET_REDIS_ADDR)", client.Ping); err != nil && !errors.Is(err, errAway) {
+		return client, err
+	}
+	return client, nil
+}
+
+// promptly is the time in which a server that is not essential must answer at the start. Two of them
+// leave time to be ready within 5 s.
+const promptly = 2 * time.Second
+
+// errAway reports a server that does not answer.
+var errAway = errors.New("does not answer")
+
+// look asks a server once. It returns errAway, and logs, if the server does not answer.
+func look(ctx context.Context, log *slog.Logger, what string, ask func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, promptly)
+	defer cancel()
+	err := ask(limited)
+	if err == nil || link.Permanent(err) || ctx.Err() != nil || !errs.Is(err, errs.Unavailable) {
+		return err
+	}
+	log.Warn(what+" does not answer; starting without it", "error", err)
+	return errAway
 }
 
 // checkKafka fails if the brokers do not match the settings: then no event would ever arrive. An

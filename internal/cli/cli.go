@@ -21,6 +21,7 @@ type Process struct {
 	Ctx            context.Context // ends when the command must stop
 	Stdout, Stderr io.Writer
 	Log            *slog.Logger
+	Hurry          <-chan struct{} // closed when a stop must not wait for balancers; may be nil
 }
 
 // ErrExit ends the program with status 1 after the command has printed the reason itself.

@@ -13,7 +13,8 @@
 // A stage stops in two steps. The soft stop ends the ctx that Run was given. If a component is
 // still running [Config].StopTimeout later, the error names it and the hard stop ends
 // [FlushContext], the context for its last writes. After another [Config].HardTimeout the group
-// continues without it.
+// continues without it. All stages together have [Config].StopBudget, from the end of the caller's
+// ctx: a supervisor kills a process that takes longer.
 //
 // So there are three contexts: the caller's, whose end begins the stop; Run's, one per stage, which
 // does not end with the caller's; and the flush context, which outlives Run's so that a last flush
@@ -54,12 +55,36 @@ var ErrRan = errors.New("group was run already")
 type Config struct {
 	StartTimeout time.Duration `name:"start-timeout" env:"ADNET_START_TIMEOUT" default:"2m" help:"How long one stage of components may take to become ready; 0 waits forever."`
 	StopTimeout  time.Duration `name:"stop-timeout" env:"ADNET_STOP_TIMEOUT" default:"10s" help:"How long one stage may take to stop before its last writes are cancelled."`
+	StopBudget   time.Duration `name:"stop-budget" env:"ADNET_STOP_BUDGET" default:"25s" help:"How long the whole stop may take, with ADNET_HTTP_LAMEDUCK and ADNET_HTTP_DRAIN. A supervisor must wait longer before it kills the process."`
 	HardTimeout  time.Duration `name:"hard-timeout" env:"ADNET_HARD_TIMEOUT" default:"1s" help:"How long one stage may take to stop after its last writes were cancelled."`
 }
 
-// DefaultConfig returns 2 minutes, 10 seconds, 1 second.
+// DefaultConfig returns 2 minutes, 10 seconds, 25 seconds, 1 second.
 func DefaultConfig() Config {
-	return Config{StartTimeout: 2 * time.Minute, StopTimeout: 10 * time.Second, HardTimeout: time.Second}
+	return Config{
+		StartTimeout: 2 * time.Minute, StopTimeout: 10 * time.Second, StopBudget: 25 * time.Second,
+		HardTimeout: time.Second,
+	}
+}
+
+// lastWrites is the time that a stage leaves to those that stop after it, while the budget has twice
+// as much.
+const lastWrites = 3 * time.Second
+
+// limits returns how long a stage may take to stop after the soft and after the hard stop, when
+// left is left of the budget. A stage may use all but [lastWrites] of it, or half if that is more,
+// and the last one all of it: so a stage that hangs leaves time for the last writes of those that
+// stop after it.
+func (c Config) limits(left time.Duration, last bool) (soft, hard time.Duration) {
+	if c.StopBudget == 0 {
+		return c.StopTimeout, c.HardTimeout
+	}
+	left = max(left, 0)
+	if !last {
+		left = max(left/2, left-lastWrites)
+	}
+	hard = min(c.HardTimeout, left/4)
+	return min(c.StopTimeout, left-hard), hard
 }
 
 // progressEvery is the log interval of a stage that is not ready yet, with the components it waits
@@ -69,27 +94,35 @@ const progressEvery = 5 * time.Second
 // Deps holds the dependencies of a [Group]. A nil Logger logs nothing.
 type Deps struct {
 	Log *slog.Logger
+	// Leave is called when the caller's ctx ends while the group is ready, before the first stage
+	// stops. It must return when its ctx ends, because a component has failed. It may be nil.
+	Leave func(ctx context.Context)
 }
 
 // Group runs components in stages. It is itself a [Component] and a [Readier].
 type Group struct {
 	config Config
 	log    *slog.Logger
+	leave  func(ctx context.Context)
 	stages []*stage
 	ready  chan struct{}
+	whole  bool // every stage is ready
 	ran    atomic.Bool
 }
 
-// New returns an empty group. Negative timeouts, or a StopTimeout of 0, are an error.
+// New returns an empty group. Negative times, or a StopTimeout of 0, are an error. A StopBudget of 0
+// is no limit.
 func New(config Config, deps Deps) (*Group, error) {
-	if config.StartTimeout < 0 || config.StopTimeout <= 0 || config.HardTimeout < 0 {
-		return nil, errors.New("start, stop and hard timeout must not be negative, and stop timeout not 0")
+	if config.StartTimeout < 0 || config.StopTimeout <= 0 || config.HardTimeout < 0 || config.StopBudget < 0 {
+		return nil, errors.New(
+			"start, stop and hard timeout and stop budget must not be negative, and stop timeout not 0",
+		)
 	}
 	log := deps.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Group{config: config, log: log, ready: make(chan struct{})}, nil
+	return &Group{config: config, log: log, leave: deps.Leave, ready: make(chan struct{})}, nil
 }
 
 // Member is a component with its name in logs and errors. [Named] and [Task] create one.
@@ -140,9 +173,13 @@ func (g *Group) Run(ctx context.Context) error {
 		case err = <-failed:
 		}
 	}
+	ends := time.Now().Add(g.config.StopBudget)
 	g.log.Debug("stopping", "cause", cause(ctx, err))
+	if err == nil && g.leave != nil && g.whole {
+		err = g.depart(ctx, failed)
+	}
 	errs := []error{err}
-	for _, late := range g.stop() {
+	for _, late := range g.stop(ends) {
 		if late != err { // the failure that began the stop is also its component's
 			errs = append(errs, late)
 		}
@@ -157,6 +194,25 @@ func cause(ctx context.Context, err error) string {
 	return context.Cause(ctx).Error()
 }
 
+// depart runs Leave until it returns or a component fails.
+func (g *Group) depart(ctx context.Context, failed <-chan error) error {
+	leaving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		g.leave(leaving)
+	}()
+	select {
+	case <-left:
+		return nil
+	case err := <-failed:
+		cancel()
+		<-left
+		return err
+	}
+}
+
 // start also returns nil if ctx ended on the way: the caller then stops the started components.
 func (g *Group) start(ctx context.Context, failed chan error) error {
 	for _, s := range g.stages {
@@ -168,6 +224,7 @@ func (g *Group) start(ctx context.Context, failed chan error) error {
 			return err
 		}
 	}
+	g.whole = ctx.Err() == nil
 	return nil
 }
 
@@ -206,11 +263,13 @@ func (g *Group) await(ctx context.Context, s *stage, failed chan error) error {
 	}
 }
 
-// stop returns every failure of every component, in the order of stopping.
-func (g *Group) stop() []error {
+// stop stops all stages until a time. It returns every failure of every component, in the order of
+// stopping.
+func (g *Group) stop(ends time.Time) []error {
 	var errs []error
 	for i := len(g.stages) - 1; i >= 0; i-- {
-		errs = append(errs, g.stages[i].stop(g.config, g.log)...)
+		soft, hard := g.config.limits(time.Until(ends), i == 0)
+		errs = append(errs, g.stages[i].stop(soft, hard, g.log)...)
 	}
 	return errs
 }
@@ -285,19 +344,19 @@ func (r *running) run(ctx context.Context, failed chan<- error) {
 
 // stop ends the stage, softly and then hard, and returns the failures of its components. A stage
 // that was never started has none.
-func (s *stage) stop(config Config, log *slog.Logger) []error {
+func (s *stage) stop(soft, hard time.Duration, log *slog.Logger) []error {
 	if s.running == nil {
 		return nil
 	}
 	defer s.hard()
 	s.soft()
 	var errs []error
-	if !s.wait(config.StopTimeout) {
-		errs = append(errs, fmt.Errorf("did not stop within %s: %s", config.StopTimeout, s.unended()))
+	if !s.wait(soft) {
+		errs = append(errs, fmt.Errorf("did not stop within %s: %s", soft, s.unended()))
 		log.Warn("cancelling last writes", "components", s.unended())
 		s.hard()
-		if !s.wait(config.HardTimeout) {
-			errs = append(errs, fmt.Errorf("still running %s after the hard stop: %s", config.HardTimeout, s.unended()))
+		if !s.wait(hard) {
+			errs = append(errs, fmt.Errorf("still running %s after the hard stop: %s", hard, s.unended()))
 		}
 	}
 	for _, r := range s.running {

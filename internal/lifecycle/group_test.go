@@ -324,6 +324,120 @@ func TestDeafComponentIsLeftBehindByName(t *testing.T) {
 	})
 }
 
+// Stages that hang share the budget, and the last to stop still get their part of it.
+func TestStopBudgetIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		g := group(t)
+		store := j.part("store")
+		store.cool = 500 * time.Millisecond
+		g.Add(store.member())
+		for _, name := range []string{"a", "b", "c", "d"} {
+			hangs := j.part(name)
+			hangs.cool, hangs.deaf = time.Hour, true
+			g.Add(hangs.member())
+		}
+		begin := time.Now()
+		require.ErrorContains(t, runUntilReady(t, g), "still running")
+		require.LessOrEqual(t, time.Since(begin), DefaultConfig().StopBudget, "virtual time")
+		require.True(t, strings.HasSuffix(j.String(), "-store"), "the last stage had no time: %s", j)
+		require.NotContains(t, j.String(), "!store")
+		time.Sleep(time.Hour) // until the components left behind have ended: the test owns them
+	})
+}
+
+// A listener may use what the start has checked: the budget without 5 seconds.
+func TestStopBudgetLeavesTheListenerItsDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		config := DefaultConfig()
+		config.StopTimeout = time.Minute
+		g, err := New(config, Deps{})
+		require.NoError(t, err)
+		http := j.part("http")
+		http.cool = config.StopBudget - 5*time.Second
+		g.Add(j.part("store").member())
+		g.Add(http.member())
+		require.NoError(t, runUntilReady(t, g))
+	})
+}
+
+// leaving returns a group with a part and a Leave that takes 20 seconds.
+func leaving(t *testing.T, j *journal, p *part) (g *Group, run func(ctx context.Context) error) {
+	t.Helper()
+	g, err := New(DefaultConfig(), Deps{Leave: func(ctx context.Context) {
+		j.add("leave")
+		if sleep(ctx, 20*time.Second) {
+			j.add("left")
+		}
+	}})
+	require.NoError(t, err)
+	g.Add(j.part("store").member())
+	g.Add(p.member())
+	return g, g.Run
+}
+
+func TestLeaveComesBeforeTheFirstStageStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		g, _ := leaving(t, j, j.part("http"))
+		require.NoError(t, runUntilReady(t, g))
+		require.Equal(t, "+store store +http http leave left -http -store", j.String())
+	})
+}
+
+// The time of Leave is part of the budget: what hangs afterwards has less.
+func TestLeaveIsPartOfTheBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		hangs := j.part("http")
+		hangs.cool, hangs.deaf = time.Hour, true
+		g, _ := leaving(t, j, hangs)
+		begin := time.Now()
+		require.ErrorContains(t, runUntilReady(t, g), "did not stop within 1.875s: http")
+		require.LessOrEqual(t, time.Since(begin), DefaultConfig().StopBudget, "virtual time")
+		time.Sleep(time.Hour)
+	})
+}
+
+func TestAFailureNeedsNoLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		broken := j.part("http")
+		broken.fail, broken.life = errBroken, time.Hour
+		_, run := leaving(t, j, broken)
+		require.ErrorIs(t, run(t.Context()), errBroken)
+		require.NotContains(t, j.String(), "leave")
+	})
+}
+
+func TestAFailureEndsLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		broken := j.part("http")
+		broken.fail, broken.life = errBroken, 5*time.Second
+		_, run := leaving(t, j, broken)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, run(ctx), errBroken)
+		require.Equal(t, "+store store +http http leave -store", j.String())
+	})
+}
+
+// A process that is stopped while it starts has no balancer to wait for.
+func TestNoLeaveWhileStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &journal{}
+		slow := j.part("http")
+		slow.warm = time.Hour
+		_, run := leaving(t, j, slow)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.NoError(t, run(ctx))
+		require.NotContains(t, j.String(), "leave")
+	})
+}
+
 type valueKey struct{}
 
 func TestContexts(t *testing.T) {
@@ -400,6 +514,7 @@ func TestEndedContextStartsNothing(t *testing.T) {
 func TestConfig(t *testing.T) {
 	for _, bad := range []Config{
 		{}, {StopTimeout: -1}, {StopTimeout: 1, StartTimeout: -1}, {StopTimeout: 1, HardTimeout: -1},
+		{StopTimeout: 1, StopBudget: -1},
 	} {
 		_, err := New(bad, Deps{})
 		require.Error(t, err, bad)

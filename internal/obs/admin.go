@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +50,8 @@ type Admin struct {
 	mux    *http.ServeMux
 	ready  chan struct{}
 	addr   atomic.Pointer[string]
+
+	readiness *Readiness
 }
 
 const (
@@ -63,7 +67,9 @@ func NewAdmin(config AdminConfig, deps AdminDeps) (*Admin, error) {
 	if _, _, err := net.SplitHostPort(config.Addr); err != nil {
 		return nil, fmt.Errorf("admin address %q: expected host:port", config.Addr)
 	}
-	a := &Admin{config: config, log: deps.Log, mux: http.NewServeMux(), ready: make(chan struct{})}
+	a := &Admin{
+		config: config, log: deps.Log, mux: http.NewServeMux(), ready: make(chan struct{}), readiness: deps.Readiness,
+	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -71,7 +77,7 @@ func NewAdmin(config AdminConfig, deps AdminDeps) (*Admin, error) {
 		return nil, err
 	}
 	a.mux.HandleFunc("GET /healthz", alive)
-	a.mux.HandleFunc("GET /readyz", a.readyz(deps.Readiness))
+	a.mux.HandleFunc("GET /readyz", a.readyz)
 	a.mux.Handle("GET /metrics", promhttp.HandlerFor(deps.Gatherer, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelError),
 	}))
@@ -124,6 +130,11 @@ func (a *Admin) Run(ctx context.Context) error {
 	close(a.ready)
 	a.log.Debug("admin listener", "addr", addr)
 
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	watching.Go(func() { a.watch(watch) })
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	select {
@@ -147,39 +158,62 @@ func alive(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// adminCheck is a [Check] with its reason, for operators.
+// adminCheck is a [Check] with its age and its reason, for operators.
 type adminCheck struct {
 	Check
-	Error string `json:"error,omitzero"`
+	Since time.Time `json:"since,omitzero"`
+	Error string    `json:"error,omitzero"`
 }
 
 // adminReport is a [Report] with reasons.
 type adminReport struct {
 	Ready    bool         `json:"ready"`
 	Draining bool         `json:"draining"`
+	Degraded []string     `json:"degraded"`
 	Checks   []adminCheck `json:"checks"`
 }
 
-// readyz reveals the reasons of failures only to authenticated clients; a probe needs the status.
-func (a *Admin) readyz(readiness *Readiness) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		report := readiness.Check()
-		known := a.known(r)
-		detailed := adminReport{
-			Ready: report.Ready, Draining: report.Draining, Checks: make([]adminCheck, 0, len(report.Checks)),
-		}
-		for _, check := range report.Checks {
-			c := adminCheck{Check: check}
-			if check.Err != nil && known {
+// readyz reveals the times and reasons of failures only to authenticated clients; a probe needs the
+// status.
+func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
+	need, known := NeedNamed(r.URL.Query().Get(NeedParam))
+	if !known {
+		reply(w, http.StatusBadRequest, map[string]string{
+			"code": "invalid_request", "field": NeedParam,
+			"error": NeedParam + " must be one of " + strings.Join(NeedNames(), ", ") + "; leave it out if you mean none",
+		})
+		return
+	}
+	report := a.readiness.Check(need)
+	trusted := a.known(r)
+	detailed := adminReport{
+		Ready: report.Ready, Draining: report.Draining, Degraded: report.Degraded,
+		Checks: make([]adminCheck, 0, len(report.Checks)),
+	}
+	for _, check := range report.Checks {
+		c := adminCheck{Check: check}
+		if trusted {
+			c.Since = check.Since
+			if check.Err != nil {
 				c.Error = check.Err.Error()
 			}
-			detailed.Checks = append(detailed.Checks, c)
 		}
-		status := http.StatusOK
-		if !report.Ready {
-			status = http.StatusServiceUnavailable
+		detailed.Checks = append(detailed.Checks, c)
+	}
+	reply(w, report.Status(), detailed)
+}
+
+// watch runs the checks every second, so that their times are right although no probe asks.
+func (a *Admin) watch(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		a.readiness.Check(Traffic)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
-		reply(w, status, detailed)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,7 +70,7 @@ func TestAdminRoutes(t *testing.T) {
 	}))
 	base, _ := run(t, admin)
 	for path, want := range map[string]string{
-		"/healthz": `{"status":"ok"}`, "/readyz": `{"ready":true,"draining":false,"checks":[]}`,
+		"/healthz": `{"status":"ok"}`, "/readyz": `{"ready":true,"draining":false,"degraded":[],"checks":[]}`,
 		"/metrics": "go_goroutines ", "/internal/verify": "verified", "/debug/pprof/": "heap",
 		"/debug/pprof/goroutine?debug=1": "goroutine profile:", "/debug/pprof/cmdline": "obs.test",
 	} {
@@ -87,23 +88,32 @@ func TestAdminRoutes(t *testing.T) {
 
 func TestAdminReadyzNamesWhatFails(t *testing.T) {
 	admin, readiness := newAdmin(t, "127.0.0.1:0")
+	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	readiness.now = func() time.Time { return at }
+	var failure atomic.Pointer[error]
+	readiness.Add("log", Traffic, func() error {
+		if err := failure.Load(); err != nil {
+			return *err
+		}
+		return nil
+	})
+	readiness.Add("store", Traffic, func() error { return nil })
 	base, _ := run(t, admin)
-	var failure error
-	readiness.Add("log", func() error { return failure })
-	readiness.Add("store", func() error { return nil })
 	status, body := get(t, base+"/readyz")
 	require.Equal(t, http.StatusOK, status)
-	require.JSONEq(
-		t, `{"ready":true,"draining":false,"checks":[{"name":"log","ok":true},{"name":"store","ok":true}]}`, body,
-	)
+	require.JSONEq(t, `{"ready":true,"draining":false,"degraded":[],"checks":[
+		{"name":"log","ok":true,"since":"2026-01-31T12:00:00Z"},
+		{"name":"store","ok":true,"since":"2026-01-31T12:00:00Z"}]}`, body)
 
-	failure = errors.New("no broker at broker-1:9092")
+	down := errors.New("no broker at broker-1:9092")
+	failure.Store(&down)
 	status, body = get(t, base+"/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.JSONEq(t, `{"ready":false,"draining":false,"checks":[
-		{"name":"log","ok":false,"error":"no broker at broker-1:9092"},{"name":"store","ok":true}]}`, body)
+	require.JSONEq(t, `{"ready":false,"draining":false,"degraded":[],"checks":[
+		{"name":"log","ok":false,"since":"2026-01-31T12:00:00Z","error":"no broker at broker-1:9092"},
+		{"name":"store","ok":true,"since":"2026-01-31T12:00:00Z"}]}`, body)
 
-	failure = nil
+	failure.Store(nil)
 	readiness.SetDraining()
 	status, body = get(t, base+"/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, status)
@@ -112,41 +122,90 @@ func TestAdminReadyzNamesWhatFails(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, "a draining process is alive")
 }
 
+// A process that only cannot sell ads, or not fill the statistics, keeps its traffic.
+func TestAdminReadyzForAds(t *testing.T) {
+	admin, readiness := newAdmin(t, "127.0.0.1:0")
+	readiness.Add("recording", Traffic, func() error { return nil })
+	readiness.Add("budget", Ads, func() error { return errors.New("Redis is down") })
+	readiness.Add("archive", Upkeep, func() error { return errors.New("ClickHouse is down") })
+	base, _ := run(t, admin)
+	for path, want := range map[string]int{
+		"/readyz": http.StatusOK, "/readyz?for=ads": http.StatusServiceUnavailable,
+	} {
+		status, body := get(t, base+path)
+		require.Equal(t, want, status, path)
+		require.Contains(t, body, `"degraded":["budget","archive"]`, path)
+	}
+	status, body := get(t, base+"/readyz?for=money")
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, body, `"field":"for"`)
+
+	readiness.Add("budget", Ads, func() error { return nil })
+	status, _ = get(t, base+"/readyz?for=ads")
+	require.Equal(t, http.StatusOK, status, "ads do without the archive")
+}
+
+// The listener runs the checks although no probe asks, so that the time of a failure is right.
+func TestAdminDatesFailuresUnasked(t *testing.T) {
+	admin, readiness := newAdmin(t, "127.0.0.1:0")
+	ran := make(chan struct{}, 1)
+	readiness.Add("log", Traffic, func() error {
+		select {
+		case ran <- struct{}{}:
+		default:
+		}
+		return nil
+	})
+	run(t, admin)
+	for range 2 { // at the start, and again
+		<-ran
+	}
+}
+
 // The public listener shows a Report as it is: reasons stay inside.
 func TestReportIsFitForStrangers(t *testing.T) {
 	readiness := NewReadiness()
-	readiness.Add("log", func() error { return errors.New("no broker at broker-1:9092") })
-	report := readiness.Check()
+	readiness.Add("log", Traffic, func() error { return errors.New("no broker at broker-1:9092") })
+	report := readiness.Check(Traffic)
 	require.EqualError(t, report.Checks[0].Err, "no broker at broker-1:9092")
 	text, err := json.Marshal(report)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"ready":false,"draining":false,"checks":[{"name":"log","ok":false}]}`, string(text))
+	require.JSONEq(t, `{"ready":false,"draining":false,"degraded":[],"checks":[{"name":"log","ok":false}]}`, string(text))
 }
+
+var errBroken = errors.New("broken")
 
 func TestReadiness(t *testing.T) {
 	readiness := NewReadiness()
-	require.True(t, readiness.Check().Ready)
-	readiness.Add("a", func() error { panic("bug") })
-	report := readiness.Check()
+	require.True(t, readiness.Check(Traffic).Ready)
+	readiness.Add("a", Traffic, func() error { panic("bug") })
+	report := readiness.Check(Traffic)
 	require.False(t, report.Ready)
 	require.ErrorContains(t, report.Checks[0].Err, "bug")
-	readiness.Add("a", func() error { return nil })
-	report = readiness.Check()
+	readiness.Add("a", Traffic, func() error { return nil })
+	report = readiness.Check(Traffic)
 	require.True(t, report.Ready)
 	require.Len(t, report.Checks, 1)
+
+	failed := report.Checks[0].Since
+	readiness.now = func() time.Time { return failed.Add(time.Hour) }
+	require.Equal(t, failed, readiness.Check(Ads).Checks[0].Since, "the result has not changed")
+	readiness.Add("a", Traffic, func() error { return errBroken })
+	require.Equal(t, failed.Add(time.Hour), readiness.Check(Ads).Checks[0].Since)
+	readiness.Add("a", Traffic, func() error { return nil })
 
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
 			for range 50 {
-				readiness.Add("a", func() error { return nil })
-				assert.True(t, readiness.Check().Checks[0].OK)
+				readiness.Add("a", Traffic, func() error { return nil })
+				assert.True(t, readiness.Check(Traffic).Checks[0].OK)
 			}
 		})
 	}
 	all.Wait()
 	readiness.SetDraining()
-	require.False(t, readiness.Check().Ready)
+	require.False(t, readiness.Check(Traffic).Ready)
 }
 
 func TestAdminAddressTaken(t *testing.T) {

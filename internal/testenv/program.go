@@ -74,7 +74,7 @@ type Service struct {
 	Log         *Output
 }
 
-// Serve starts a role of program with env and waits until it is ready. It ends with the test.
+// Serve starts a role of program with env and waits until it is ready for ads. It ends with the test.
 func Serve(t testing.TB, program, role string, env []string) *Service {
 	t.Helper()
 	httpAddr, adminAddr := Free(t), Free(t)
@@ -89,7 +89,7 @@ func Serve(t testing.TB, program, role string, env []string) *Service {
 		_ = s.Wait()
 	})
 	require.Eventually(t, func() bool {
-		reply, err := http.Get(s.Admin + "/readyz")
+		reply, err := http.Get(s.Admin + "/readyz?for=ads")
 		if err != nil {
 			return false
 		}

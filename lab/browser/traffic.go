@@ -13,10 +13,10 @@ import (
 	"adnet/internal/load/visitor"
 )
 
-// ready waits until a new adnet process reports readiness, for at most a minute.
+// ready waits until a new adnet process is ready for ads, for at most a minute.
 func ready(ctx context.Context, base string) error {
 	for range 300 {
-		if reply, err := http.Get(base + "/readyz"); err == nil {
+		if reply, err := http.Get(base + "/readyz?for=ads"); err == nil {
 			_ = reply.Body.Close()
 			if reply.StatusCode == http.StatusOK {
 				return nil

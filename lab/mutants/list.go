@@ -444,6 +444,24 @@ var mutants = []mutant{
 		tests: []string{"./ingress/offer"}, run: "TestNeverServesWhen",
 	},
 	{
+		name: "ready-without-ads", nightly: true, protects: "a balancer keeps a node that records beacons and has no ads",
+		file: "cmd/serving.go",
+		old:  `r.readiness.Add("budget", obs.Ads, func`, new: `r.readiness.Add("budget", obs.Traffic, func`,
+		tests: []string{"./cmd"}, run: "TestReadyWithoutRedis",
+	},
+	{
+		name: "lame-duck", nightly: true, protects: "a node that stops sends its clients to other nodes first",
+		file: "ingress/httpapi/wire/server.go",
+		old:  "if c.framing.closes || s.leave.Load() {", new: "if c.framing.closes {",
+		tests: []string{"./ingress/httpapi"}, run: "TestLeave",
+	},
+	{
+		name: "stop-budget", nightly: true, protects: "a stop ends before its supervisor kills the process",
+		file: "internal/lifecycle/group.go",
+		old:  "if c.StopBudget == 0 {", new: "if true {",
+		tests: []string{"./internal/lifecycle"}, run: "TestStopBudget",
+	},
+	{
 		name: "sold-unreserved", protects: "on every wire the price is reserved before the answer",
 		file: "ingress/offer/sell.go",
 		old:  "a.chain = append(a.chain, &a.Reservation)\n", new: "",

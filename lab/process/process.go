@@ -155,10 +155,11 @@ func (p *Process) Await(ctx context.Context, limit time.Duration, ready func(con
 	}
 }
 
-// Ready returns a function that checks readiness on the admin listener at an address.
+// Ready returns a function that checks on the admin listener at an address whether the process is
+// ready for ads: a suite needs all of it.
 func Ready(admin string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/readyz", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/readyz?for=ads", nil)
 		if err != nil {
 			return err
 		}

@@ -222,7 +222,7 @@ func (s *stack) stopRole(r *role) error {
 func (s *stack) announce(ctx context.Context, c serveOpts, ingress *role) {
 	base := "http://" + c.HTTPAddr
 	began, reported := time.Now(), time.Now()
-	for !ready(ctx, base+"/readyz") {
+	for !ready(ctx, base+"/readyz?for=ads") {
 		select {
 		case <-ctx.Done():
 			return

@@ -54,7 +54,7 @@ export async function standalone(program) {
   );
   const ended = new Promise((done) => child.on('exit', done));
   try {
-    await answers(`${url}/readyz`);
+    await answers(`${url}/readyz?for=ads`);
   } catch (error) {
     child.kill();
     throw error;

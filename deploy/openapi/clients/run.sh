@@ -45,7 +45,7 @@ server=$!
 trap 'kill "$server"; wait "$server" || true' EXIT
 export ADNET_BASE_URL=http://127.0.0.1:$port
 for _ in $(seq 100); do
-  curl -fsS "$ADNET_BASE_URL/readyz" >/dev/null 2>&1 && break
+  curl -fsS "$ADNET_BASE_URL/readyz?for=ads" >/dev/null 2>&1 && break
   sleep 0.3
 done
 (cd "$work/py" && venv/bin/python client.py)

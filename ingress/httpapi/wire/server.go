@@ -86,6 +86,7 @@ type Server struct {
 	conns *tracker
 	pool  exchanges
 	end   atomic.Pointer[context.CancelFunc] // cancels all requests
+	leave atomic.Bool                        // replies close their connections
 }
 
 // replyRoom is the size of the write buffer in bytes. It holds a whole tool call's reply of 4 to 6
@@ -141,6 +142,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return s.http.Serve(s.conns.listen(l))
 }
 
+// Leave makes every reply close its connection: clients and balancers that keep connections open
+// then choose another server for their next request. New connections are accepted until
+// [Server.Shutdown].
+func (s *Server) Leave() { s.leave.Store(true) }
+
 // Shutdown stops accepting connections, closes the idle ones, and returns when the last request is
 // answered. If ctx ends first, it returns the error of ctx while requests still run.
 func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
@@ -170,7 +176,7 @@ func (s *Server) serve(ctx *fasthttp.RequestCtx) {
 		s.refuse(ctx, http.StatusBadRequest, err.Error())
 		return
 	}
-	if c.framing.closes {
+	if c.framing.closes || s.leave.Load() {
 		ctx.SetConnectionClose()
 	}
 	defer func() {

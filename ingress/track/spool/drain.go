@@ -2,9 +2,11 @@ package spool
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync/atomic"
 
+	"adnet/internal/errs"
 	"adnet/internal/schedule"
 )
 
@@ -14,9 +16,33 @@ const damagedSuffix = ".damaged"
 // drain sends closed segments to the log, oldest first, at a steady pace until ctx ends.
 func (s *Spool) drain(ctx context.Context) {
 	for schedule.Pause(ctx, s.pace) == nil {
-		for path := s.oldest(ctx); path != "" && s.drainSegment(ctx, path); path = s.oldest(ctx) {
+		for path := s.oldest(ctx); path != "" && s.drainSegment(ctx, path, s.rest); path = s.oldest(ctx) {
 		}
 	}
+}
+
+// rest waits before refused records are sent again, until ctx ends.
+func (s *Spool) rest(ctx context.Context, _ int) bool { return schedule.Pause(ctx, s.pace) == nil }
+
+// Send sends all records to the log, in place of Run, and returns how many records of complete
+// segments the log has. It gives up when the log accepts none of those that are left: the folder
+// keeps them, and Send may be repeated after [Spool.Open]. Error: errs.Unavailable.
+func (s *Spool) Send(ctx context.Context) (sent int64, err error) {
+	defer func() { err = errors.Join(err, s.close()) }()
+	_, all := s.Waiting()
+	accepting := func(ctx context.Context, accepted int) bool { return accepted > 0 && ctx.Err() == nil }
+	for path := s.oldest(ctx); path != ""; path = s.oldest(ctx) {
+		done := s.drainSegment(ctx, path, accepting)
+		_, left := s.Waiting()
+		sent = all - left
+		if !done {
+			return sent, errs.New(
+				errs.Unavailable, "%d events are left in %s: Kafka refuses them, or the folder cannot be written; "+
+					"repair that and repeat the command", left, s.cfg.Dir,
+			)
+		}
+	}
+	return sent, nil
 }
 
 // oldest returns the next segment to drain, or "" if there is none. If only the active segment is
@@ -35,17 +61,20 @@ func (s *Spool) oldest(ctx context.Context) string {
 	return s.closed[0]
 }
 
-// drainSegment produces every record of a segment, retrying refused ones, and then removes the
-// file. The removal is the commit: a crash before it repeats the segment at the next start. It
-// returns false if the segment has to wait.
-func (s *Spool) drainSegment(ctx context.Context, path string) bool {
+// drainSegment produces every record of a segment, and refused ones again while again returns true;
+// it gets the number of accepted ones. Then it removes the file. The removal is the commit: a crash
+// before it repeats the segment at the next start. It returns false if the segment has to wait.
+func (s *Spool) drainSegment(
+	ctx context.Context, path string, again func(ctx context.Context, accepted int) bool,
+) bool {
 	records, whole, size, err := readSegment(path)
 	if err != nil {
 		s.log.Error(ctx, "spool segment cannot be read; it stays and is retried", "segment", path, "error", err)
 		return false
 	}
 	for left := records; len(left) > 0; {
-		if left = s.produceAll(ctx, left); len(left) > 0 && schedule.Pause(ctx, s.pace) != nil {
+		tried := len(left)
+		if left = s.produceAll(ctx, left); len(left) > 0 && !again(ctx, tried-len(left)) {
 			return false
 		}
 	}

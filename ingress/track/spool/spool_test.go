@@ -132,6 +132,56 @@ func onDisk(t *testing.T, dir string) (values []string) {
 	return values
 }
 
+// left fills a folder as a node does whose machine is lost.
+func left(t *testing.T, values ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	f := open(t, dir, 1<<20)
+	f.log.set(down)
+	f.run(t)
+	for _, v := range values {
+		require.NoError(t, f.append(v))
+	}
+	f.stop()
+	return dir
+}
+
+func TestSend(t *testing.T) {
+	dir := left(t, "a", "b", "c")
+	refusals := 1
+	f := open(t, dir, 0)
+	f.log.set(func(value string) error { // a full buffer, for a moment
+		if value == "b" && refusals > 0 {
+			refusals--
+			return errDown
+		}
+		return nil
+	})
+	sent, err := f.Send(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 3, sent)
+	require.ElementsMatch(t, []string{"t/k/a", "t/k/b", "t/k/c"}, f.log.records())
+	require.Empty(t, onDisk(t, dir))
+	sent, err = open(t, dir, 0).Send(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, sent)
+}
+
+// What Kafka does not have stays in the folder, which is free for another try.
+func TestSendKeepsWhatIsRefused(t *testing.T) {
+	dir := left(t, "a", "b")
+	f := open(t, dir, 0)
+	f.log.set(down)
+	sent, err := f.Send(t.Context())
+	require.True(t, errs.Is(err, errs.Unavailable), "%v", err)
+	require.ErrorContains(t, err, "2 events are left in "+dir)
+	require.Zero(t, sent)
+	require.Equal(t, []string{"a", "b"}, onDisk(t, dir))
+	sent, err = open(t, dir, 0).Send(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 2, sent)
+}
+
 func TestAnAnsweredAppendIsOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir, 1<<20)
