@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -59,6 +60,12 @@ func TestNoLabelNamesATenant(t *testing.T) {
 func TestAProcessHasABoundedNumberOfSeries(t *testing.T) {
 	w := wire(t, nil)
 	before := series(t, w)
+	for _, group := range []string{"settle", "archive", "auctions", "notices"} {
+		for _, name := range []string{"records", "seconds"} {
+			lag := fmt.Sprintf(`adnet_log_behind_%s{group=%q} `, name, group)
+			require.True(t, slices.ContainsFunc(before, func(line string) bool { return strings.HasPrefix(line, lag) }), lag)
+		}
+	}
 	for _, e := range w.endpoints(t) {
 		w.open(t) // another endpoint may have ended the session
 		for _, q := range []request{
