@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"adnet/consumers/archive"
@@ -361,7 +362,8 @@ func wakes(nodes *redis.Nodes) func(ctx context.Context, wake func()) error {
 	}
 }
 
-// reading is a consumer that leaves its group when it ends, so that the others take over at once.
+// reading is a consumer whose lag is watched, and that leaves its group when it ends, so that the
+// others take over at once.
 type reading struct {
 	lifecycle.Component
 	log *kafka.Group
@@ -369,7 +371,12 @@ type reading struct {
 
 // Run implements lifecycle.Component.
 func (r reading) Run(ctx context.Context) error {
+	watched, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { r.log.Watch(watched) })
 	defer func() {
+		stop()
+		watch.Wait()
 		leave, cancel := context.WithTimeout(lifecycle.FlushContext(ctx), 2*time.Second)
 		defer cancel()
 		r.log.Close(leave)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"adnet/ingress/oversee"
 	"adnet/internal/kafka"
@@ -82,21 +83,26 @@ func (r *ingressRole) serves() *roster.Serving {
 	return s
 }
 
+// behindTimeout bounds the question for the ends of the log.
+const behindTimeout = 5 * time.Second
+
 // behind counts the records of the log that settlement has not applied. The ends of the log are
 // read first, so that records applied meanwhile are not counted and cannot make the number
 // negative.
 func (r *ingressRole) behind(ctx context.Context) (records int64, partitions int, err error) {
-	ends, err := kafka.Ends(ctx, r.Kafka, kafka.Deps{Log: r.Log}, event.TopicEvents)
+	asked, cancel := context.WithTimeout(ctx, behindTimeout)
+	defer cancel()
+	spans, err := kafka.Spans(asked, r.Kafka, event.TopicEvents, kafka.Deps{Log: r.Log})
 	if err != nil {
 		return 0, 0, err
 	}
-	list := make([]stream.Partition, 0, len(ends))
-	for p := range ends {
-		list = append(list, p)
+	list := make([]stream.Partition, len(spans))
+	for i, span := range spans {
+		list[i] = span.Partition
 	}
 	applied, err := r.Stores.Ledger.Offsets(ctx, list)
-	for p, end := range ends {
-		records += max(0, end-applied[p])
+	for _, span := range spans {
+		records += span.Behind(applied[span.Partition])
 	}
-	return records, len(ends), err
+	return records, len(spans), err
 }

@@ -56,6 +56,7 @@ func newHost(p cli.Process, cfg hostConfig, serving time.Duration) (*host, error
 		return nil, err
 	}
 	h := &host{name: name, Process: p, metrics: obs.NewRegistry(), readiness: obs.NewReadiness()}
+	obs.Register(h.metrics, buildInfo())
 	if h.admin, err = obs.NewAdmin(
 		cfg.Admin, obs.AdminDeps{Log: p.Log, Readiness: h.readiness, Gatherer: h.metrics},
 	); err != nil {

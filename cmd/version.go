@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"adnet/internal/cli"
 )
 
@@ -28,6 +30,16 @@ func (versionCommand) Run(p cli.Process) error {
 func versionLine() string {
 	return fmt.Sprintf("adnet %s (revision %s, %s, %s/%s)",
 		version, revisionOf(debug.ReadBuildInfo()), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// buildInfo returns the metric that names the build of this process.
+func buildInfo() prometheus.Collector {
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "adnet_build_info", Help: "Always 1; the labels are those of adnet version.",
+		ConstLabels: prometheus.Labels{"version": version, "revision": revisionOf(debug.ReadBuildInfo())},
+	})
+	info.Set(1)
+	return info
 }
 
 // revisionOf returns the revision that the build was given, else the one that go build noted.

@@ -2,8 +2,10 @@ package cmd
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,4 +26,11 @@ func TestVersion(t *testing.T) {
 	changes, err := os.ReadFile("../CHANGELOG.md")
 	require.NoError(t, err)
 	require.Contains(t, string(changes), "## "+strings.TrimSpace(string(file)), "VERSION names a release of CHANGELOG.md")
+}
+
+// TestBuildInfo reads the build from the metrics of a process.
+func TestBuildInfo(t *testing.T) {
+	w := wire(t, nil)
+	want := fmt.Sprintf(`adnet_build_info{revision=%q,version=%q} 1`, revisionOf(debug.ReadBuildInfo()), version)
+	require.True(t, slices.Contains(series(t, w), want), want)
 }

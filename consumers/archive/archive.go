@@ -406,18 +406,7 @@ func (a *Archiver) insert(ctx context.Context, planned ledger.Planned, block []r
 	a.metrics.insert.Observe(time.Since(start).Seconds())
 	a.metrics.chunk.Observe(float64(len(block)))
 	a.metrics.rows.Add(float64(len(block)))
-	if len(block) > 0 {
-		a.metrics.age.Set(max(0, time.Since(newest(block)).Seconds()))
-	}
 	return nil
-}
-
-// newest is the time of reception of a block's newest event.
-func newest(block []report.Row) (at time.Time) {
-	for i := range block {
-		at = later(at, block[i].ReceivedAt)
-	}
-	return at
 }
 
 // trouble makes the archiver not ready until its next success.

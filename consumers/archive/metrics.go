@@ -10,7 +10,7 @@ import (
 type metrics struct {
 	rows, retries, missing, full prometheus.Counter
 	chunk, insert                prometheus.Histogram
-	held, age                    prometheus.Gauge
+	held                         prometheus.Gauge
 }
 
 func newMetrics(r prometheus.Registerer) *metrics {
@@ -33,7 +33,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
 		})),
 		held: gauge("held_records", "Events that wait in memory for their verdict or their insert."),
-		age:  gauge("age_seconds", "Age of the newest event of the last insert."),
 	}
 	return m
 }

@@ -2,7 +2,6 @@ package settle
 
 import (
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -19,7 +18,6 @@ type metrics struct {
 	minted       prometheus.Counter
 	batch        prometheus.Histogram
 	tx           prometheus.Histogram
-	age          prometheus.Gauge
 	retries      prometheus.Counter
 	fenced       prometheus.Counter
 	lost         prometheus.Counter
@@ -46,9 +44,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "adnet_settle_tx_seconds", Help: "Duration of a try of a transaction, failed ones included.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 15),
 		})),
-		age: obs.Register(r, prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "adnet_settle_age_seconds", Help: "Age of the oldest event of the last batch when it was applied.",
-		})),
 		retries:      counter("retries_total", "Tries that failed and were retried."),
 		fenced:       counter("fenced_total", "Batches dropped because the partition was applied elsewhere."),
 		lost:         counter("lost_offsets_total", "Offsets that were no longer in the log; settled as poison."),
@@ -63,12 +58,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	for _, problem := range refusals {
 		m.refused[problem] = refused.WithLabelValues(problem)
 	}
-	for _, v := range []ledger.Verdict{
-		ledger.OK, ledger.Duplicate, ledger.VerdictExpired, ledger.VerdictUnsigned, ledger.VerdictForged,
-		ledger.VerdictPaused, ledger.OverBudget, ledger.OverBalance, ledger.VerdictSandbox, ledger.SelfServed,
-		ledger.VerdictHouse,
-		ledger.UnknownCampaign, ledger.Poison, ledger.VerdictEarly,
-	} {
+	for _, v := range ledger.Verdicts {
 		m.verdicts[v] = events.WithLabelValues(string(v))
 	}
 	return m
@@ -78,7 +68,6 @@ func newMetrics(r prometheus.Registerer) *metrics {
 func (m *metrics) applied(b *ledger.Batch, effects *ledger.Effects) {
 	counts := make(map[ledger.Verdict]int, 4)
 	var charged, minted int64
-	oldest := b.At
 	total := 0
 	for i, a := range effects.Applied {
 		total += len(a.Outcomes)
@@ -86,9 +75,6 @@ func (m *metrics) applied(b *ledger.Batch, effects *ledger.Effects) {
 			counts[o.Verdict]++
 			charged, minted = charged+int64(o.Charge), minted+int64(o.Minted)
 			r := &b.Runs[i].Records[j]
-			if at := r.Event.ReceivedAt; !at.IsZero() && at.Before(oldest) && a.Stream != ledger.EarlyStream {
-				oldest = at
-			}
 			if r.Problem == problemLost {
 				m.lost.Inc()
 			} else if refused := m.refused[r.Problem]; refused != nil {
@@ -108,5 +94,4 @@ func (m *metrics) applied(b *ledger.Batch, effects *ledger.Effects) {
 	m.charged.Add(float64(charged))
 	m.minted.Add(float64(minted))
 	m.batch.Observe(float64(total))
-	m.age.Set(max(0, b.At.Sub(oldest).Round(time.Millisecond).Seconds()))
 }

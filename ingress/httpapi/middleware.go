@@ -42,6 +42,9 @@ func newServerMetrics(r prometheus.Registerer) serverMetrics {
 		seconds: obs.Register(r, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "adnet_http_request_seconds", Help: "Time to answer, by route.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
+			// Beside them a native histogram, for servers that ask for it: quantiles within 5 %.
+			NativeHistogramBucketFactor:    1.1,
+			NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}, []string{"route"})),
 		routes:     new(sync.Map),
 		unreadable: new(unidentified), absent: new(unidentified), unlisted: new(unidentified),
@@ -102,11 +105,9 @@ var (
 // around gives every request its id, its headers, its metrics, and a recovery from panics.
 func (s *Server) around(c *gin.Context) {
 	started := time.Now()
-	id := c.GetHeader(requestIDHeader)
-	if !plainID(id) {
-		id = newID()
+	r := &request{
+		Identity: *obs.Identify(c.Request.Context(), requestID(c.Request.Header)), method: methodOf(c.Request),
 	}
-	r := &request{Identity: *obs.Identify(c.Request.Context(), id), method: methodOf(c.Request)}
 	c.Request = c.Request.WithContext(r)
 	header := c.Writer.Header()
 	header[requestIDHeader] = r.Header()
@@ -136,6 +137,18 @@ func (s *Server) panicked(c *gin.Context, p any) {
 		s.fail(c, errs.New(errs.Internal, "internal error"))
 	}
 	c.Status(http.StatusInternalServerError)
+}
+
+// requestID returns the id of a request: the trace id of its traceparent, which other services log as
+// well, else its own X-Request-Id, else a new one.
+func requestID(header http.Header) string {
+	if trace := traceID(header); trace != "" {
+		return trace
+	}
+	if id := header.Get(requestIDHeader); plainID(id) {
+		return id
+	}
+	return newID()
 }
 
 // newID returns an id that is unique enough to find a request by. Nothing relies on it for

@@ -190,6 +190,19 @@ func TestRequestID(t *testing.T) {
 	require.NotEqual(t, s.get("/healthz").Header().Get("X-Request-Id"), s.get("/healthz").Header().Get("X-Request-Id"))
 }
 
+// A valid traceparent gives the request its id, in the reply and in log lines.
+func TestTraceparentIsTheRequestID(t *testing.T) {
+	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+	s := server(t, httpapi.Config{})
+	s.Handle(http.MethodGet, "/x", httpapi.Plain(func(*gin.Context) error { panic("secret place") }), open)
+	w := s.get("/x", "traceparent", "00-"+trace+"-00f067aa0ba902b7-01", "X-Request-Id", "mine")
+	require.Equal(t, trace, w.Header().Get("X-Request-Id"))
+	require.Contains(t, s.logs.String(), trace, "the log line has it")
+
+	w = s.get("/x", "traceparent", "00-"+trace+"-00f067aa0ba902b7-zz", "X-Request-Id", "mine")
+	require.Equal(t, "mine", w.Header().Get("X-Request-Id"), "a malformed one is ignored")
+}
+
 func TestSafetyHeaders(t *testing.T) {
 	header := server(t, httpapi.Config{}).get("/healthz").Header()
 	require.Equal(t, "nosniff", header.Get("X-Content-Type-Options"))

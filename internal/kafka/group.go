@@ -66,6 +66,10 @@ type Group struct {
 	topicID [16]byte
 	next    map[int32]int64 // by assigned partition: the offset of the next record that Poll returns
 	stale   bool            // a Reset has not yet succeeded: positions are ahead of the applied records
+	// by partition that this member reads or lost, also while its position is not known: the offset
+	// committed to Kafka
+	hintedAt map[int32]int64
+	outcast  bool // lost its partitions and got none since
 
 	hinting bool                                 // an asynchronous commit is under way
 	hinted  map[string]map[int32]kgo.EpochOffset // offsets of the next commit
@@ -80,6 +84,7 @@ type Group struct {
 
 	polled, gaps prometheus.Counter
 	problems     prometheus.Counter
+	lag          *lag
 }
 
 // NewGroup validates the settings and registers metrics. It opens nothing: the first Poll joins the
@@ -89,7 +94,10 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	g := &Group{cfg: cfg, group: group, deps: deps, topic: cfg.TopicPrefix + group.Topic, next: make(map[int32]int64)}
+	g := &Group{
+		cfg: cfg, group: group, deps: deps, topic: cfg.TopicPrefix + group.Topic, next: make(map[int32]int64),
+		hintedAt: make(map[int32]int64), lag: newLag(group.Group),
+	}
 	labels := prometheus.Labels{"group": group.Group, "topic": group.Topic}
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels})
@@ -116,7 +124,7 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.AdjustFetchOffsetsFn(g.place),
 		kgo.OnPartitionsRevoked(g.forget),
-		kgo.OnPartitionsLost(g.forget),
+		kgo.OnPartitionsLost(g.lose),
 		kgo.FetchMaxWait(fetchWait),
 		kgo.FetchMaxBytes(16<<20),
 		kgo.SessionTimeout(cfg.SessionTimeout),
@@ -125,7 +133,7 @@ func NewGroup(cfg Config, group GroupConfig, deps Deps) (*Group, error) {
 	if err := kgo.ValidateOpts(g.options...); err != nil {
 		return nil, fmt.Errorf("kafka settings: %w", err)
 	}
-	return g, deps.register(g.polled, g.gaps, g.problems)
+	return g, deps.register(g.polled, g.gaps, g.problems, g.lag.records, g.lag.seconds, g.lag.failures)
 }
 
 // Poll returns between 1 and limit records, each partition's in the order of offsets, or waits for
@@ -483,6 +491,15 @@ func (g *Group) place(
 	if len(assigned) == 0 {
 		return offsets, nil
 	}
+	g.mu.Lock()
+	if g.outcast {
+		clear(g.hintedAt)
+		g.outcast = false
+	}
+	for p, committed := range assigned {
+		g.hintedAt[p] = max(committed.EpochOffset().Offset, 0)
+	}
+	g.mu.Unlock()
 	for try := 1; ; try++ {
 		id, at, err := g.placeOnce(ctx, assigned)
 		if err == nil {
@@ -554,7 +571,20 @@ func (g *Group) forget(_ context.Context, _ *kgo.Client, gone map[string][]int32
 	g.hinted = nil // another member reads these partitions now
 	for _, p := range gone[g.topic] {
 		delete(g.next, p)
+		delete(g.hintedAt, p)
 	}
+}
+
+// lose runs when the broker does not know this member any more, or does not answer. Until the next
+// assignment the lag of its partitions is still measured: no other member may have them.
+func (g *Group) lose(ctx context.Context, client *kgo.Client, gone map[string][]int32) {
+	g.mu.Lock()
+	kept := maps.Clone(g.hintedAt)
+	g.mu.Unlock()
+	g.forget(ctx, client, gone)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.hintedAt, g.outcast = kept, true
 }
 
 // rejoin makes the client accept a recreated topic. Without it the client rejects the new topic id
@@ -563,6 +593,7 @@ func (g *Group) rejoin(client *kgo.Client) {
 	g.deps.log().Warn("topic was deleted and recreated; starting with the new one", "topic", g.topic)
 	g.mu.Lock()
 	clear(g.next)
+	clear(g.hintedAt)
 	g.stale = false
 	g.mu.Unlock()
 	client.PurgeTopicsFromConsuming(g.topic)

@@ -20,6 +20,10 @@ type Span struct {
 	First, Next int64
 }
 
+// Behind returns the number of records of the span that are not applied, given the next offset to
+// apply.
+func (s Span) Behind(next int64) int64 { return max(0, s.Next-max(s.First, next)) }
+
 // Spans lists the partitions of a topic of schemas/event with their current ranges.
 func Spans(ctx context.Context, cfg Config, topic string, deps Deps) ([]Span, error) {
 	cfg = cfg.withDefaults()
@@ -28,34 +32,35 @@ func Spans(ctx context.Context, cfg Config, topic string, deps Deps) ([]Span, er
 		return nil, err
 	}
 	defer client.Close()
-	admin, name := kadm.NewClient(client), cfg.TopicPrefix+topic
+	spans, err := spansOf(ctx, kadm.NewClient(client), cfg.TopicPrefix+topic)
+	return spans, cfg.unavailable(err)
+}
+
+// spansOf is [Spans] by a client, for a topic's name with its prefix.
+func spansOf(ctx context.Context, admin *kadm.Client, name string) ([]Span, error) {
 	id, _, err := describe(ctx, admin, name)
 	if err != nil {
-		return nil, cfg.unavailable(fmt.Errorf("topic %s: %w", name, err))
+		return nil, fmt.Errorf("topic %s: %w", name, err)
 	}
 	first, err := admin.ListStartOffsets(ctx, name)
 	if err == nil {
 		err = first.Error()
 	}
 	if err != nil {
-		return nil, cfg.unavailable(err)
+		return nil, err
 	}
 	next, err := admin.ListEndOffsets(ctx, name)
 	if err == nil {
 		err = next.Error()
 	}
 	if err != nil {
-		return nil, cfg.unavailable(err)
+		return nil, err
 	}
 	var spans []Span
 	for _, p := range next.Offsets().Sorted() {
 		start, _ := first.Lookup(name, p.Partition)
-		spans = append(
-			spans,
-			Span{
-				Partition: stream.Partition{Stream: streamOf(id), Number: p.Partition}, First: start.Offset, Next: p.At,
-			},
-		)
+		of := stream.Partition{Stream: streamOf(id), Number: p.Partition}
+		spans = append(spans, Span{Partition: of, First: start.Offset, Next: p.At})
 	}
 	return spans, nil
 }
@@ -86,6 +91,14 @@ func (g *Group) Read(ctx context.Context, r stream.Range) ([]event.Record, error
 // any group and without moving any offset. It ends after all records, with use's first error, or
 // with ctx's. use must not keep a record after it returns.
 func Read(ctx context.Context, cfg Config, topic string, spans []Span, deps Deps, use func(event.Record) error) error {
+	return readWith(ctx, cfg, topic, spans, deps, use)
+}
+
+// readWith is [Read] with more options of its client.
+func readWith(
+	ctx context.Context, cfg Config, topic string, spans []Span, deps Deps, use func(event.Record) error,
+	options ...kgo.Opt,
+) error {
 	cfg = cfg.withDefaults()
 	name := cfg.TopicPrefix + topic
 	from, until := make(map[int32]kgo.Offset), make(map[int32]int64)
@@ -98,7 +111,9 @@ func Read(ctx context.Context, cfg Config, topic string, spans []Span, deps Deps
 		return nil
 	}
 	id := spans[0].Stream
-	client, err := cfg.client(deps, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{name: from}))
+	client, err := cfg.client(
+		deps, append(options, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{name: from}))...,
+	)
 	if err != nil {
 		return err
 	}

@@ -182,7 +182,8 @@ func (e *Event) Key() Key {
 // one; for an early one ([VerdictEarly]) it is not the final one.
 type Verdict string
 
-// The verdicts, a closed list. Invalid traffic has "invalid_traffic:" plus the rule's name.
+// The verdicts, a closed list ([Verdicts]). Invalid traffic has "invalid_traffic:" plus the rule's
+// name.
 const (
 	OK                Verdict = "ok"
 	Duplicate         Verdict = "duplicate"
@@ -204,6 +205,12 @@ const (
 	Poison         Verdict = "poison" // cannot be decoded; stored in the dead-letter table
 	InvalidTraffic Verdict = "invalid_traffic:"
 )
+
+// Verdicts lists all verdicts but [InvalidTraffic], which is many.
+var Verdicts = []Verdict{
+	OK, Duplicate, VerdictExpired, VerdictUnsigned, VerdictForged, VerdictUnverified, VerdictPaused, OverBudget,
+	OverBalance, ConversionCapped, VerdictSandbox, SelfServed, VerdictHouse, UnknownCampaign, VerdictEarly, Poison,
+}
 
 // Outcome is the verdict on one record and its effects.
 type Outcome struct {

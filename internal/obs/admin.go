@@ -80,6 +80,8 @@ func NewAdmin(config AdminConfig, deps AdminDeps) (*Admin, error) {
 	a.mux.HandleFunc("GET /readyz", a.readyz)
 	a.mux.Handle("GET /metrics", promhttp.HandlerFor(deps.Gatherer, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelError),
+		// Prometheus asks for OpenMetrics, or for protobuf, which alone has native histograms.
+		EnableOpenMetrics: true,
 	}))
 	a.mux.HandleFunc("/debug/pprof/", pprof.Index)
 	a.mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

@@ -86,6 +86,30 @@ func TestAdminRoutes(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, res.StatusCode)
 }
 
+// Prometheus asks for one of several forms; a person with curl gets the text format.
+func TestMetricsSpeakOpenMetrics(t *testing.T) {
+	admin, _ := newAdmin(t, "127.0.0.1:0")
+	base, _ := run(t, admin)
+	for accept, want := range map[string]string{
+		"":                             "text/plain;",
+		"*/*":                          "text/plain;",
+		"application/openmetrics-text": "application/openmetrics-text;",
+		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited": "application/vnd.google.protobuf;",
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/metrics", nil)
+		require.NoError(t, err)
+		if accept != "" {
+			request.Header.Set("Accept", accept)
+		}
+		res, err := client.Do(request)
+		require.NoError(t, err)
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, errors.Join(err, res.Body.Close()))
+		require.True(t, strings.HasPrefix(res.Header.Get("Content-Type"), want), "%s: %s", accept, res.Header)
+		require.Equal(t, strings.Contains(want, "openmetrics"), strings.HasSuffix(string(body), "# EOF\n"), accept)
+	}
+}
+
 func TestAdminReadyzNamesWhatFails(t *testing.T) {
 	admin, readiness := newAdmin(t, "127.0.0.1:0")
 	at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)

@@ -7,6 +7,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// MaxSeries is the most series that a process exposes, however long it runs and whatever callers
+// send: no label names an account, a campaign or a key. Tests and the hostile suite compare.
+const MaxSeries = 3000
+
 // Register adds c to r and returns the collector that r then has: c itself, or the one registered
 // earlier under the same name and labels, so that two components of one process count into one
 // metric. With a nil r the metric works but is never exposed. Register never panics, and a metric

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/obs"
 	"adnet/internal/schedule"
+	"adnet/lab/process"
 )
 
 // creditValue is the default value of one Credit: 0.005 USD.
@@ -33,7 +35,7 @@ func (s *suite) judge(ctx context.Context) error {
 		s.breach("verify is not clean")
 	}
 	for _, check := range []func(context.Context) error{
-		s.judgeCharges, s.judgeCredits, s.judgeCases, s.judgeRows, s.judgeTheft, s.judgeNeeds,
+		s.judgeCharges, s.judgeCredits, s.judgeCases, s.judgeRows, s.judgeTheft, s.judgeNeeds, s.judgeSeries,
 	} {
 		if err := check(ctx); err != nil {
 			return err
@@ -253,6 +255,24 @@ func (s *suite) judgeRows(ctx context.Context) (err error) {
 		s.breach("%d Redis keys besides the keys of ads, at most %d: %v", s.report.RedisKeys, keyBound, kinds)
 	}
 	s.say("%d Redis keys: %v; ads with events were %d, honest visits %d", keys, kinds, sold, s.honest.visits)
+	return nil
+}
+
+// judgeSeries compares the series of each process with their bound: what attackers send must not
+// become labels.
+func (s *suite) judgeSeries(ctx context.Context) error {
+	for name, admin := range map[string]string{
+		"ingress": s.world.ingress.admin, "consumers": s.world.consumers.admin,
+	} {
+		n, err := process.Series(ctx, admin)
+		if err != nil {
+			return err
+		}
+		s.report.MostSeries = max(s.report.MostSeries, n)
+		if n > obs.MaxSeries {
+			s.breach("%s has %d series, at most %d", name, n, obs.MaxSeries)
+		}
+	}
 	return nil
 }
 

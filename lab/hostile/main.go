@@ -79,6 +79,7 @@ type report struct {
 	IdleRSS       int64   `json:"idle_rss_bytes"`
 	PeakRSS       int64   `json:"peak_rss_bytes"`
 	PeakFiles     int     `json:"peak_descriptors"`
+	MostSeries    int     `json:"most_series"` // in the metrics of a process at the end
 	FileLimit     int     `json:"descriptor_limit"`
 	AloneP99      float64 `json:"honest_p99_alone_ms"`
 	AttackedP99   float64 `json:"honest_p99_attacked_ms"`

@@ -206,6 +206,23 @@ func Metric(ctx context.Context, admin, name string) (float64, error) {
 	return 0, fmt.Errorf("no metric %s", name)
 }
 
+// Series returns the number of series that the admin listener at an address exposes.
+func Series(ctx context.Context, admin string) (n int, err error) {
+	text, err := Metrics(ctx, admin)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "#") {
+			n++
+		}
+	}
+	if n == 0 {
+		return 0, fmt.Errorf("no metrics at %s", admin)
+	}
+	return n, nil
+}
+
 // RSS returns the resident memory in bytes.
 func (p *Process) RSS() (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.PID))

@@ -3,7 +3,11 @@ package process
 import (
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +38,16 @@ func TestStopEndsPolitely(t *testing.T) {
 	p.Kill()
 	require.True(t, p.Ended())
 	require.Error(t, p.Signal(0))
+}
+
+func TestSeriesCountsNoComments(t *testing.T) {
+	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "# HELP a A.\n# TYPE a counter\na{b=\"c\"} 1\na{b=\"d\"} 2\n")
+	}))
+	defer admin.Close()
+	n, err := Series(t.Context(), strings.TrimPrefix(admin.URL, "http://"))
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
 }
 
 // A loop uses the processor, and what it waits for one is counted apart; a process that ended has

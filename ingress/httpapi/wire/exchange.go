@@ -293,6 +293,8 @@ func headerName(k []byte) string {
 		return "Host"
 	case "Referer":
 		return "Referer"
+	case "Traceparent":
+		return "Traceparent"
 	case "User-Agent":
 		return "User-Agent"
 	case "X-Forwarded-For":
