@@ -3,6 +3,7 @@ package track
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
@@ -109,6 +110,13 @@ func (t *Tracker) words(c *gin.Context, auction *token.Auction) (words string, e
 	return strings.Join(list, ", "), false
 }
 
+// hourOf returns the UTC hour of a time. Readers recognise an ad by it, and a receipt that they
+// share does not show to the minute when they talked to a bot.
+func hourOf(t time.Time) string {
+	t = t.UTC()
+	return fmt.Sprintf("%s, %02d:00–%02d:00", t.Format(time.DateOnly), t.Hour(), t.Hour()+1)
+}
+
 // receipt serves GET /r/<token>, the receipt_url of a served ad. It shows the ad that the reader
 // saw, from the token, never the campaign's current state.
 func (t *Tracker) receipt(c *gin.Context) error {
@@ -133,7 +141,7 @@ func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complain
 		"Advertiser": t.sponsor(c.Request.Context(), &auction, in),
 		"Surface":    auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region,
 		"Language": auction.Language, "NoConsent": auction.NoConsent,
-		"Campaign": auction.CampaignID, "At": auction.IssuedAt().Format("2006-01-02 15:04"), "PaidFor": paidFor,
+		"Campaign": auction.CampaignID, "At": hourOf(auction.IssuedAt()), "PaidFor": paidFor,
 		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Answered": of.Email != "",
 		"Problem": in.Problems[of.problem],
 		"Reasons": in.reasons(of.Reason), "Text": of.Text, "Email": of.Email,

@@ -122,6 +122,15 @@ func TestReceiptsTellNoBid(t *testing.T) {
 	}
 }
 
+// A receipt is shared: it shows the hour of the conversation and not its minute.
+func TestReceiptsShowTheHour(t *testing.T) {
+	f := newFixture(t)
+	a := auction(time.Date(2026, 5, 4, 23, 49, 48, 0, time.UTC))
+	page := f.Do("GET", "/r/"+f.Ring.Sign(token.PurposeReceipt, a), "").Body.String()
+	require.Contains(t, page, "<dd>2026-05-04, 23:00–24:00 (UTC)</dd>")
+	require.NotContains(t, page, ":49")
+}
+
 // A receipt shows an unchecked name next to the headline, and a model may read both together.
 func TestReceiptSaysNoInstructionOfTwoParts(t *testing.T) {
 	f := newFixture(t)

@@ -196,7 +196,7 @@ func TestReceipt(t *testing.T) {
 	require.NotContains(t, page, "<img")
 	require.NotContains(t, page, "</script>")
 	for _, fact := range []string{
-		advertiserID.String(), campaignID.String(), "shop.example", "2026-03-04 12:00 (UTC)", "paid for it",
+		advertiserID.String(), campaignID.String(), "shop.example", "2026-03-04, 12:00–13:00 (UTC)", "paid for it",
 	} {
 		require.Contains(t, page, fact)
 	}

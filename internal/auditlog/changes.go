@@ -238,6 +238,23 @@ func OfMintCap(before *int64, c ledger.MintCap) Entry {
 	}}
 }
 
+// CreditsTakenBack is the name of the change that holds the number of a publisher's Credits that
+// were taken back.
+const CreditsTakenBack = "credits_taken_back"
+
+// OfTakenBack returns the entry that informs a publisher of Credits that were taken back. owner is
+// its account.
+func OfTakenBack(owner uuid.UUID, t ledger.TakenBack) Entry {
+	return Entry{
+		TargetKind: TargetPublisher, TargetID: t.DeveloperID.String(), OwnerID: owner, Changes: map[string]Change{
+			CreditsTakenBack: {After: t.Credits}, "earned_from": {After: t.First.String()},
+			"earned_until": {After: t.Last.String()},
+			Reason: {After: "A payment for the ads that earned these Credits was reversed. They are pending " +
+				"again, and are released if the ads are paid for in time. The monthly statement lists all movements."},
+		},
+	}
+}
+
 // OfCase returns the entry of a new quarantine case.
 func OfCase(c ledger.Quarantine) Entry {
 	return Entry{TargetKind: TargetQuarantine, TargetID: c.ID.String(), Changes: map[string]Change{

@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -69,7 +71,7 @@ func (c *creditState) add(e ledger.Effects) {
 // ReleaseCredits updates every publisher day with a change or an ended hold: see
 // [ledger.CreditRules.Move]. First it spreads the debts of payers over the days that they were
 // charged for.
-func (s *Ledger) ReleaseCredits(_ context.Context, r ledger.CreditRules) (run ledger.CreditRun, err error) {
+func (s *Ledger) ReleaseCredits(ctx context.Context, r ledger.CreditRules) (run ledger.CreditRun, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spreadDebts()
@@ -81,23 +83,68 @@ func (s *Ledger) ReleaseCredits(_ context.Context, r ledger.CreditRules) (run le
 			}
 		}
 	}
-	for _, key := range sortedDays(c.due) {
-		delete(c.due, key)
+	keys := sortedDays(c.due)
+	moves := make([]ledger.CreditMoves, len(keys))
+	var back []ledger.TakenBack
+	for i, key := range keys {
 		d := c.day(key)
 		d.Frozen = s.ledger.publishers.open(key.developer, uuid.Nil) != nil
-		for i := range d.Sources {
-			payer := d.Sources[i].AdvertiserID
-			d.Sources[i].Family = s.familyOf(cmp.Or(s.users[payer].ParentID, payer))
+		for j := range d.Sources {
+			payer := d.Sources[j].AdvertiserID
+			d.Sources[j].Family = s.familyOf(cmp.Or(s.users[payer].ParentID, payer))
 		}
-		moves := r.Move(*d)
-		*d = moves.CreditDay
+		moves[i] = r.Move(*d)
+		back = moves[i].AddTakenBack(back)
+	}
+	if err := s.noticeTakenBack(ctx, r.Now, back); err != nil {
+		return run, err
+	}
+	for i, key := range keys {
+		delete(c.due, key)
+		d := c.day(key)
+		*d = moves[i].CreditDay
 		d.Lots = slices.DeleteFunc(d.Lots, func(l ledger.CreditLot) bool { return l.Amount == 0 && l.Left == 0 })
-		run.Add(moves)
-		for _, t := range moves.Written {
+		run.Add(moves[i])
+		for _, t := range moves[i].Written {
 			s.ledger.addTransaction(t)
 		}
 	}
 	return run, nil
+}
+
+// noticeTakenBack writes entries that publishers with an account read. The store's mutex is held.
+func (s *core) noticeTakenBack(ctx context.Context, now time.Time, back []ledger.TakenBack) error {
+	owners := make(map[uuid.UUID]uuid.UUID, len(back))
+	if len(back) > 0 {
+		for _, u := range s.users {
+			owners[u.DeveloperID] = cmp.Or(u.ParentID, u.ID)
+		}
+	}
+	for _, t := range back {
+		owner, known := owners[t.DeveloperID]
+		if !known || !t.NeedsNotice(s.noticedCredits(t.DeveloperID, now)) {
+			continue
+		}
+		if err := s.record(ctx, auditlog.OfTakenBack(owner, t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noticedCredits returns the number of Credits in the notices of a publisher since the start of
+// now's UTC day. The store's mutex is held.
+func (s *core) noticedCredits(developer uuid.UUID, now time.Time) (n int64) {
+	q := auditlog.Query{
+		TargetKind: auditlog.TargetPublisher, TargetID: developer.String(), Since: day.Of(now).Time(),
+	}
+	for i := range s.auditLog {
+		if e := &s.auditLog[i]; q.Matches(e) {
+			credits, _ := e.Changes[auditlog.CreditsTakenBack].After.(float64)
+			n += int64(credits)
+		}
+	}
+	return n
 }
 
 func sortedDays[V any](m map[publisherDay]V) []publisherDay {

@@ -31,6 +31,8 @@ var releaseCases = []ledgerCase{
 	{"OneFamilyIsHeldLonger", oneFamilyIsHeldLonger},
 	{"PendingCreditsExpire", pendingCreditsExpire},
 	{"WhatIsTakenBackTakesCredits", takenBack},
+	{"TakenBackIsNoticed", takenBackIsNoticed},
+	{"FurtherNoticesAreOfMore", furtherNoticesAreOfMore},
 	{"DebtsGoThroughCredits", debtsGoThroughCredits},
 	{"ClawedBackCharges", clawedBackCharges},
 	{"QuarantineFreezesTheRelease", quarantineFreezes},

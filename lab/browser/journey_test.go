@@ -21,11 +21,10 @@ import (
 )
 
 // mailed is a link that standalone mode logs, as it has no mail server.
-var mailed = regexp.MustCompile(`http://127\.0\.0\.1:\d+/console/verify#[\w.-]+`)
+var mailed = regexp.MustCompile(`http://127\.0\.0\.1:\d+/console/(?:verify|reset)#[\w.-]+`)
 
-// verifying is an adnet of its own, in which a registration needs a confirmed e-mail; links gives
-// the ones that it logged.
-func verifying(t *testing.T) (w *world, links <-chan string) {
+// logging is an adnet of its own with the arguments; links gives the links that it logged.
+func logging(t *testing.T, args ...string) (w *world, links <-chan string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
@@ -45,9 +44,20 @@ func verifying(t *testing.T) (w *world, links <-chan string) {
 	}()
 	w = &world{browser: shared.browser, axe: shared.axe}
 	var err error
-	w.base, err = serve(ctx, log, "--verify-email", "required")
+	w.base, err = serve(ctx, log, args...)
 	require.NoError(t, err)
 	return w, found
+}
+
+// logged is the next link that a mail would have.
+func logged(t *testing.T, links <-chan string) (link string) {
+	t.Helper()
+	select {
+	case link = <-links:
+	case <-time.After(10 * time.Second):
+		t.Fatal("no link was logged")
+	}
+	return link
 }
 
 // The whole way of adnet, by clicks: a stranger registers and confirms the e-mail, makes a
@@ -55,7 +65,7 @@ func verifying(t *testing.T) (w *world, links <-chan string) {
 // one thing that a program does), its impression is on the advertiser's chart, a deposit is paid,
 // and the month's statement has both.
 func TestFullJourney(t *testing.T) {
-	w, links := verifying(t)
+	w, links := logging(t, "--verify-email", "required")
 	tab := w.tab(t, "", desk)
 	require.NoError(t, tab.Before(saves))
 	const email, password = "owner@brewer-shop.example", "some words with spaces"
@@ -66,16 +76,10 @@ func TestFullJourney(t *testing.T) {
 		chromedp.SendKeys(`input[name=password]`, password+"\r", chromedp.ByQuery),
 	))
 	require.NoError(t, tab.Await(`document.querySelector('.door').innerText.includes('stands in the log')`))
-	var link string
-	select {
-	case link = <-links:
-	case <-time.After(10 * time.Second):
-		t.Fatal("no link was logged")
-	}
 	require.NoError(
 		t,
 		tab.Do(
-			chromedp.Navigate(link),
+			chromedp.Navigate(logged(t, links)),
 			chromedp.SendKeys(`[data-form=verify] input[name=password]`, password+"\r", chromedp.ByQuery),
 		),
 	)

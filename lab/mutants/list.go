@@ -938,6 +938,24 @@ var mutants = []mutant{
 		tests: []string{"./internal/ledger", "./internal/memory"},
 	},
 	{
+		name: "credits-take-back-noticed", protects: "a publisher learns of Credits that another's reversed payment took back",
+		file: "internal/ledger/takeback.go",
+		old:  "if run.TakenBack == 0 || !m.owed() {", new: "if run.TakenBack >= 0 || !m.owed() {",
+		tests: []string{"./internal/ledger"}, run: "TakenBack",
+	},
+	{
+		name: "credits-take-back-stored", nightly: true, protects: "the step that takes Credits back writes its notice",
+		file: "internal/postgres/books/credits.go",
+		old:  "return run, noticeTakenBack(ctx, tx, r.Now, back)", new: "return run, noticeTakenBack(ctx, tx, r.Now, nil)",
+		tests: []string{"./internal/postgres"}, run: "Ledger.*/Release/TakenBackIsNoticed", servers: []string{postgres},
+	},
+	{
+		name: "credits-take-back-bounded", nightly: true, protects: "a debt that moves with every charge writes few notices",
+		file: "internal/ledger/takeback.go",
+		old:  "return t.Credits > noticed", new: "return t.Credits > 0*noticed",
+		tests: []string{"./internal/ledger"}, run: "FurtherNotices",
+	},
+	{
 		name: "credits-dearer", nightly: true, protects: "a Credit pays for no more than it was worth when it was released",
 		file: "internal/ledger/credits.go",
 		old:  "pays := min(value, l.Value)", new: "pays := value",

@@ -9,10 +9,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"adnet/internal/auditlog"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
+	"adnet/internal/postgres/audit"
 	"adnet/internal/postgres/pg"
 )
 
@@ -76,6 +78,13 @@ ON CONFLICT (developer_id, day, value, until, long) DO UPDATE SET amount = EXCLU
 	dropLotsSQL = `
 DELETE FROM credit_lot l USING unnest($1::uuid[], $2::integer[]) AS moved (developer_id, day)
 WHERE l.developer_id = moved.developer_id AND l.day = moved.day AND l.amount = 0 AND l.remaining = 0`
+
+	// The owners of publishers with an account, and the Credits in their notices since a time.
+	noticedCreditsSQL = `
+SELECT u.developer_id, coalesce(u.parent_id, u.id), (
+	SELECT coalesce(sum((a.changes->$3::text->>'after')::bigint), 0)::bigint FROM audit_log a
+	WHERE a.target_kind = $2 AND a.target_id = u.developer_id::text AND a.at >= $4)
+FROM app_user u WHERE u.developer_id = ANY($1::uuid[]) ORDER BY 1`
 
 	// Only rows with expired pending Credits: settlement sets the flag of all others.
 	markExpiredSQL = `
@@ -268,15 +277,55 @@ func releaseDays(
 		return run, err
 	}
 	var written []ledger.Transaction
+	var back []ledger.TakenBack
 	for i := range days {
 		moves := r.Move(days[i])
 		run.Add(moves)
+		back = moves.AddTakenBack(back)
 		days[i], written = moves.CreditDay, append(written, moves.Written...)
 	}
 	if err := keepDays(ctx, tx, days); err != nil {
 		return run, err
 	}
-	return run, InsertTransactions(ctx, tx, written)
+	if err := InsertTransactions(ctx, tx, written); err != nil {
+		return run, err
+	}
+	return run, noticeTakenBack(ctx, tx, r.Now, back)
+}
+
+// noticeTakenBack writes entries that publishers with an account read.
+func noticeTakenBack(ctx context.Context, tx pgx.Tx, now time.Time, back []ledger.TakenBack) error {
+	if len(back) == 0 {
+		return nil
+	}
+	of := make(map[uuid.UUID]ledger.TakenBack, len(back))
+	ids := make([][16]byte, len(back))
+	for i, t := range back {
+		of[t.DeveloperID], ids[i] = t, t.DeveloperID
+	}
+	rows, err := tx.Query(
+		ctx, noticedCreditsSQL, ids, auditlog.TargetPublisher, auditlog.CreditsTakenBack, day.Of(now).Time(),
+	)
+	if err != nil {
+		return err
+	}
+	var entries []auditlog.Entry
+	var developer, owner uuid.UUID
+	var noticed int64
+	if _, err := pgx.ForEachRow(rows, []any{&developer, &owner, &noticed}, func() error {
+		if t := of[developer]; t.NeedsNotice(noticed) {
+			entries = append(entries, auditlog.OfTakenBack(owner, t))
+		}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("read notices of Credits: %w", err)
+	}
+	for _, e := range entries {
+		if err := audit.Record(ctx, tx, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lockDays locks and reads the days, their charges and their lots.
