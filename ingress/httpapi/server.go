@@ -77,10 +77,12 @@ type Once interface {
 type Handler struct {
 	answer func(c *gin.Context) error
 	caller bool // it needs the caller that the engine admits
+	exact  bool // its input and its policy name all that a request may have; see [Exact]
 }
 
 // Plain returns the Handler of a function that reads the request and answers it, or returns an
-// error for the envelope. A function that returns an error must not have written anything.
+// error for the envelope. A function that returns an error must not have written anything. What it
+// does not read is ignored, as protocols with a standard of their own require.
 func Plain(answer func(c *gin.Context) error) Handler { return Handler{answer: answer} }
 
 // Server is the public HTTP component.

@@ -3,6 +3,7 @@ package manage
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -29,17 +30,37 @@ const (
 	maxDays     = 3 * 366
 )
 
-var ofStats = httpapi.Params{
-	"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm,
-	"developer_id": httpapi.IDForm, "key": httpapi.IDForm,
-	"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm(report.Breakdowns...),
-	"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
+// ofDays are the parameters of a table of the days since and until; more are added.
+func ofDays(more httpapi.Params) httpapi.Params {
+	params := httpapi.Params{
+		"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
+		"bom": httpapi.SwitchForm,
+	}
+	maps.Copy(params, more)
+	return params
+}
+
+// ofStats is the policy of the stats of a type. Each type has its own parameters: the id of another
+// type, if it were ignored, would get the numbers of something else.
+func ofStats(more httpapi.Params) httpapi.Policy {
+	params := ofDays(more)
+	params["breakdown"] = httpapi.WordForm(report.Breakdowns...)
+	return httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: params,
+	}
 }
 
 func (a *API) mountStats(s *httpapi.Server) {
-	s.Handle(http.MethodGet, "/api/stats", httpapi.Do(a.stats), httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: ofStats,
-	})
+	overview := httpapi.Action{Do: httpapi.Do(a.stats), Policy: ofStats(nil)}
+	s.HandleActions(http.MethodGet, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
+		"": overview, "overview": overview,
+		"campaign": {
+			Do: httpapi.Do(a.stats), Policy: ofStats(httpapi.Params{"campaign_id": httpapi.IDForm}),
+		},
+		"developer": {
+			Do: httpapi.Do(a.stats), Policy: ofStats(httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm}),
+		},
+	}}, overview.Policy)
 	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
 		"aggregate": {Do: httpapi.Do(a.aggregate)},
 	}}, with(ofReviewer(changes), httpapi.Params{"date": httpapi.DayForm}))
