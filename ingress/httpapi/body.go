@@ -287,7 +287,7 @@ func KindName(kind jsontext.Kind) string {
 	return "an object"
 }
 
-// JSON answers with v.
+// JSON answers with v, compressed where [packs] permits.
 func JSON(c *gin.Context, status int, v any) error {
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)
@@ -295,7 +295,7 @@ func JSON(c *gin.Context, status int, v any) error {
 	if err := json.MarshalWrite(buffer, v, json.Deterministic(true)); err != nil {
 		return err
 	}
-	return Bytes(c, status, buffer.Bytes())
+	return sendPacked(c, buffer.Bytes(), func(body []byte) error { return Bytes(c, status, body) })
 }
 
 // Appended answers with the JSON text that appendTo appends to an empty buffer. It is for replies
