@@ -65,9 +65,10 @@ type Deps struct {
 
 	Deliveries Deliveries // nil: not limited
 
-	Demo    *payment.Demo // the checkout page; set only in in-memory mode
-	Prepaid bool          // ADNET_PREPAID=required
-	Now     func() time.Time
+	Demo        *payment.Demo // the checkout page; set only in in-memory mode
+	Prepaid     bool          // ADNET_PREPAID=required
+	CreditValue money.Micros  // total budget in USD that one Credit pays for
+	Now         func() time.Time
 }
 
 // API is the billing endpoints.

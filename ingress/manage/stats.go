@@ -80,6 +80,9 @@ func (a *API) stats(c *gin.Context, caller account.User, _ httpapi.None) (answer
 	}
 	reply := statsReplyOf(kind, q, result, a.deps.Now())
 	reply.Pursuit = goal
+	if kind == report.Developer {
+		reply.earned = earnedOf(result.Counts, a.deps.CreditValue)
+	}
 	if kind == report.Campaign && a.deps.Unproven != nil {
 		if reply.Unproven, err = a.deps.Unproven.Unproven(
 			c.Request.Context(), q.CampaignID, q.Since, q.Until,
@@ -334,11 +337,29 @@ type statsAnswer struct {
 	// Unproven counts unverified events by reason, for type=campaign. They are not stored, and only
 	// conversions whose click id cannot be read are part of another number, conversions_unverified.
 	Unproven map[string]int64 `json:"unproven,omitempty"`
+	// earned is set for type=developer.
+	*earned
 
 	Daily       []rowReply       `json:"daily"`
 	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`
 	Breakdown   []rowReply       `json:"breakdown,omitzero"`
 	AsOf        time.Time        `json:"as_of"`
+}
+
+// earned is the worth of the Credits that a publisher earned.
+type earned struct {
+	Value money.Micros `json:"credit_value_usd"` // of one Credit
+	ECPM  money.Micros `json:"publisher_ecpm"`   // of the Credits for 1,000 impressions
+}
+
+// earnedOf returns the worth of the Credits in n. Advertisers pay another amount for the same
+// impressions, which is the eCPM of the figures.
+func earnedOf(n report.Counts, value money.Micros) *earned {
+	e := &earned{Value: value}
+	if seen := n.Impressions(); seen > 0 {
+		e.ECPM = value.MulDiv(1000*int64(n.Credits), seen)
+	}
+	return e
 }
 
 // MarshalJSON returns the three parts as one object.
