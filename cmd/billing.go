@@ -25,11 +25,15 @@ func (r *ingressRole) billing() error {
 	if err != nil {
 		return err
 	}
+	creditValue, err := r.inputs.Money.Value()
+	if err != nil {
+		return err
+	}
 	billing.New(billing.Deps{
 		Metrics: r.metrics, Users: r.Stores.Accounts, Ledger: r.Stores.Ledger,
 		Publishers: r.Stores.Publishers, Payments: payments,
 		Demo: demo, Deliveries: r.limits,
-		Prepaid: r.inputs.Money.Required(), Now: time.Now,
+		Prepaid: r.inputs.Money.Required(), CreditValue: creditValue, Now: time.Now,
 	}).Mount(r.http)
 	return nil
 }

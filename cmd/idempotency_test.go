@@ -3,14 +3,18 @@ package cmd_test
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"adnet/ingress/httpapi"
+	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/ingresstest/endpoints"
 )
 
@@ -45,12 +49,14 @@ func TestEveryMutatingRouteHonoursTheKey(t *testing.T) {
 				require.NoError(t, err)
 				return reply.StatusCode, string(text), reply.Header
 			}
-			body := `{"advertiser_id":"` + owner.id + `","email":"` + uuid.NewString() +
-				`@keys.example","password":"correct horse",
-				"kind":"publisher","name":"n","headline":"Chess","cta_url":"https://chess.example.com/","bid_amount":1,"id":"` + uuid.Nil.String() + `"}`
+			body := bodyFor(t, route, map[string]any{
+				"advertiser_id": owner.id, "email": uuid.NewString() + "@keys.example", "password": "correct horse",
+				"kind": "publisher", "name": "n", "headline": "Chess", "cta_url": "https://chess.example.com/",
+				"bid_amount": 1, "id": uuid.Nil,
+			})
 			status, first, _ := send(body)
 			again, second, header := send(body)
-			other, _, _ := send(strings.Replace(body, "correct", "another", 1))
+			other, _, _ := send(body + " ")
 			// An administrator's, not in this mode, or a stranger's mistake: nothing to keep.
 			open := route.Policy.Auth&httpapi.Anyone != 0
 			if route.Policy.Auth == httpapi.AdminToken || status >= 500 || open && status/100 != 2 {
@@ -80,10 +86,35 @@ func keyed(t *testing.T, each func(t *testing.T, route httpapi.Route, path, key,
 			path += "?" + route.Param + "=" + route.Value
 		}
 		t.Run(route.Method+" "+path, func(t *testing.T) {
-			each(t, route, path, uuid.NewString(), `{"email":"`+uuid.NewString()+`@keys.example",
-				"password":"correct horse","kind":"publisher","name":"n","id":"`+uuid.Nil.String()+`"}`)
+			each(t, route, path, uuid.NewString(), bodyFor(t, route, map[string]any{
+				"email": uuid.NewString() + "@keys.example", "password": "correct horse", "kind": "publisher",
+				"name": "n", "id": uuid.Nil,
+			}))
 		})
 	}
+}
+
+var pathParameter = regexp.MustCompile(`:(\w+)`)
+
+// document is openapi.json, loaded once.
+var document struct {
+	sync.Once
+	*apitest.Contract
+}
+
+// bodyFor returns the fields that a route takes by openapi.json.
+func bodyFor(t *testing.T, route httpapi.Route, fields map[string]any) string {
+	t.Helper()
+	path := pathParameter.ReplaceAllString(route.Path, "{$1}")
+	if route.Param == "action" && route.Value != "" {
+		path += "/" + route.Value
+	}
+	document.Do(func() { document.Contract = apitest.Load(t) })
+	known := document.Fields(route.Method, path)
+	maps.DeleteFunc(fields, func(name string, _ any) bool { return !known[name] })
+	text, err := json.Marshal(fields)
+	require.NoError(t, err)
+	return string(text)
 }
 
 // sender is a caller of the routes with a key, and its header: a bearer token, or the console's

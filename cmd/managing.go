@@ -84,8 +84,9 @@ func (r *ingressRole) managing() error {
 		Publish: r.Stores.Accounts, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer,
 		MailLogged: r.mail == nil && mailer != nil, Verify: r.inputs.Config.Manage.VerifyEmail == manage.VerifyRequired,
 		Signup: r.inputs.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
-		Snippet:  manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
-		Unfunded: payment.Funding{Balances: r.Stores.Ledger, Required: r.inputs.Money.Required()}.Unfunded,
+		Snippet:     manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
+		CreditValue: creditValue,
+		Unfunded:    payment.Funding{Balances: r.Stores.Ledger, Required: r.inputs.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
 		Keyring: r.inputs.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns,

@@ -41,7 +41,7 @@ func New(deps Deps) *API {
 func (a *API) Mount(h *httpapi.Server) {
 	// No Idempotency-Key: the endpoint changes nothing.
 	h.HandleActions(http.MethodPost, "/api/benna", httpapi.Actions{Param: "op", Of: map[string]httpapi.Action{
-		"": {Do: httpapi.Plain(a.score)}, "score": {Do: httpapi.Plain(a.score)}, "engine-status": {Do: httpapi.Open(a.status)},
+		"": {Do: httpapi.Plain(a.score)}, "score": {Do: httpapi.Plain(a.score)}, "engine-status": {Do: httpapi.Plain(a.status)},
 	}}, httpapi.Policy{Limit: httpapi.LimitRanking, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.No})
 }
 
@@ -77,10 +77,13 @@ type statusReply struct {
 }
 
 // status serves op=engine-status. It needs no body, but checks the one it gets.
-func (a *API) status(*gin.Context, anyRequest) (statusReply, error) {
+func (a *API) status(c *gin.Context) error {
+	if err := checkOptional(c); err != nil {
+		return err
+	}
 	x := a.deps.Snapshot()
 	t := x.Table()
-	return statusReply{
+	return httpapi.JSON(c, http.StatusOK, statusReply{
 		ModelVersion: x.Model(), Kind: "text-match", Learned: x.Learnt() != nil, Signals: signalNames[:],
 		Weights: weightsReply{
 			Tool: share(t.Tool.PerMille()), Host: share(t.Host.PerMille()), Surface: share(t.Surface.PerMille()),
@@ -90,5 +93,5 @@ func (a *API) status(*gin.Context, anyRequest) (statusReply, error) {
 			Terms: x.Words().Len(),
 		},
 		Diagnostics: a.deps.Diagnostics.Report(a.deps.Now()),
-	}, nil
+	})
 }

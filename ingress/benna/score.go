@@ -147,11 +147,8 @@ func (a *API) score(c *gin.Context) error {
 	})
 }
 
-// anyRequest is an optional body that is only checked.
-type anyRequest struct{}
-
-// Read implements [httpapi.Input].
-func (*anyRequest) Read(c *gin.Context) error {
+// checkOptional checks a body that may be missing.
+func checkOptional(c *gin.Context) error {
 	return httpapi.ReadBody(c, func(body []byte) error {
 		if len(body) == 0 {
 			return nil

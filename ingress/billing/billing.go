@@ -5,11 +5,13 @@ package billing
 
 import (
 	"context"
+	"maps"
 	"math"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -63,9 +65,10 @@ type Deps struct {
 
 	Deliveries Deliveries // nil: not limited
 
-	Demo    *payment.Demo // the checkout page; set only in in-memory mode
-	Prepaid bool          // ADNET_PREPAID=required
-	Now     func() time.Time
+	Demo        *payment.Demo // the checkout page; set only in in-memory mode
+	Prepaid     bool          // ADNET_PREPAID=required
+	CreditValue money.Micros  // total budget in USD that one Credit pays for
+	Now         func() time.Time
 }
 
 // API is the billing endpoints.
@@ -85,22 +88,22 @@ func New(deps Deps) *API {
 
 // Mount adds the routes to s.
 func (a *API) Mount(s *httpapi.Server) {
-	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Params: questions}
+	reads := httpapi.Policy{Limit: httpapi.LimitRefused, Auth: httpapi.UserToken}
 	// Reads with a body: they change nothing, but accept an Idempotency-Key.
 	queries := httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.No,
-		Params: questions,
+		Params: ofParties(nil),
 	}
 	changes := httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.Yes, Audited: httpapi.Yes,
-		Params: questions,
 	}
 	ofAdmin := func(p httpapi.Policy) httpapi.Policy { p.Auth = httpapi.AdminToken; return p }
+	with := func(p httpapi.Policy, params httpapi.Params) httpapi.Policy { p.Params = params; return p }
 	s.HandleActions(http.MethodPost, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"balance":         {Do: httpapi.Do(a.balance)},
-		"history":         {Do: httpapi.Do(a.history)},
-		"earnings":        {Do: httpapi.Do(a.earnings)},
-		"statement":       {Do: httpapi.Do(a.statement)},
+		"history":         {Do: httpapi.Do(a.history), Policy: with(queries, ofHistory)},
+		"earnings":        {Do: httpapi.Do(a.earnings), Policy: with(queries, ofEarnings)},
+		"statement":       {Do: httpapi.Do(a.statement), Policy: with(queries, ofStatement)},
 		"create_checkout": {Do: httpapi.Do(a.createCheckout), Policy: changes},
 		"deposit":         {Do: httpapi.Do(a.deposit), Policy: changes},
 		"quarantine":      {Do: httpapi.Do(a.decideQuarantine), Policy: ofAdmin(changes)},
@@ -108,22 +111,23 @@ func (a *API) Mount(s *httpapi.Server) {
 		"parked":          {Do: httpapi.Do(a.decideParked), Policy: ofAdmin(changes)},
 		// No Idempotency-Key: deliveries count once by their event ids. No limit before the
 		// signature is checked, so that a stranger cannot lock out the provider.
-		"webhook": {Do: httpapi.Open(a.webhook), Policy: httpapi.Policy{
+		"webhook": {Do: httpapi.Plain(a.webhook), Policy: httpapi.Policy{
 			Limit: httpapi.LimitNone, Auth: httpapi.Anyone, Idempotent: httpapi.No, Audited: httpapi.Yes,
 			Body: maxDelivery,
 		}},
-		"payout": {Do: httpapi.Open(retired), Policy: httpapi.Policy{
+		"payout": {Do: httpapi.Plain(retired), Policy: httpapi.Policy{
 			Limit: httpapi.LimitOpen, Auth: httpapi.Anyone, Idempotent: httpapi.Yes, Audited: httpapi.No,
 		}},
 	}}, queries)
 	s.HandleActions(http.MethodGet, "/api/billing", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
-		"balance":   {Do: httpapi.Do(a.balance)},
-		"history":   {Do: httpapi.Do(a.history)},
-		"earnings":  {Do: httpapi.Do(a.earnings)},
-		"statement": {Do: httpapi.Do(a.statement)},
-		"credits":   {Do: httpapi.Do(a.credits)}, "parked": {Do: httpapi.Do(a.parked), Policy: ofAdmin(reads)},
-		"quarantine": {Do: httpapi.Do(a.quarantines), Policy: ofAdmin(reads)},
-	}}, reads)
+		"balance":    {Do: httpapi.Do(a.balance)},
+		"history":    {Do: httpapi.Do(a.history), Policy: with(reads, ofHistory)},
+		"earnings":   {Do: httpapi.Do(a.earnings), Policy: with(reads, ofEarnings)},
+		"statement":  {Do: httpapi.Do(a.statement), Policy: with(reads, ofStatement)},
+		"credits":    {Do: httpapi.Do(a.credits)},
+		"parked":     {Do: httpapi.Do(a.parked), Policy: with(ofAdmin(reads), ofParked)},
+		"quarantine": {Do: httpapi.Do(a.quarantines), Policy: with(ofAdmin(reads), ofCases)},
+	}}, with(reads, ofParties(nil)))
 	// Registered in every mode, so that the routes do not differ. Without the demo provider no
 	// checkout exists.
 	s.Handle(
@@ -136,26 +140,52 @@ func (a *API) Mount(s *httpapi.Server) {
 	})
 }
 
-// questions are the query parameters of all actions.
-var questions = httpapi.Params{
-	"advertiser_id": httpapi.IDForm, "developer_id": httpapi.IDForm,
-	"asset": httpapi.WordForm(string(ledger.USD), string(ledger.Credit)),
-	"limit": httpapi.NumberForm(1, maxLines), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
-	"before": httpapi.NumberForm(1, math.MaxInt64), "since": httpapi.DayForm,
-	"until": httpapi.DayForm,
-	"state": httpapi.WordForm("open", "all"), "month": httpapi.MonthForm, "format": httpapi.WordForm("csv"),
-	"bom": httpapi.SwitchForm,
+// ofParties are the query parameters of an action that reads for parties; more are added.
+func ofParties(more httpapi.Params) httpapi.Params {
+	params := httpapi.Params{"advertiser_id": httpapi.IDForm, "developer_id": httpapi.IDForm}
+	maps.Copy(params, more)
+	return params
 }
 
-// retired rejects the actions of the removed cash-payout feature.
-func retired(*gin.Context, httpapi.None) (any, error) {
-	return nil, errs.New(errs.Retired, "there are no cash payouts; Credits promote your own product in the network")
+// The query parameters of the actions.
+var (
+	ofHistory = ofParties(httpapi.Params{
+		"asset": httpapi.WordForm(string(ledger.USD), string(ledger.Credit)),
+		"limit": httpapi.NumberForm(1, maxLines), "before": httpapi.NumberForm(1, math.MaxInt64),
+		"since": httpapi.DayForm, "until": httpapi.DayForm,
+	})
+	ofEarnings = ofParties(httpapi.Params{
+		"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
+		"bom": httpapi.SwitchForm,
+	})
+	ofStatement = ofParties(httpapi.Params{
+		"month": httpapi.MonthForm, "format": httpapi.WordForm("csv"), "bom": httpapi.SwitchForm,
+	})
+	ofParked = httpapi.Params{
+		"state": httpapi.WordForm("open", "all"), "limit": httpapi.NumberForm(1, maxLines),
+		"offset": httpapi.NumberForm(0, httpapi.MaxOffset),
+	}
+	ofCases = httpapi.Params{
+		"state": httpapi.WordForm("open", "all"), "limit": httpapi.NumberForm(1, maxCases),
+		"developer_id": httpapi.IDForm,
+	}
+)
+
+// retired rejects the actions of the removed cash-payout feature, whatever they send.
+func retired(*gin.Context) error {
+	return errs.New(errs.Retired, "there are no cash payouts; Credits promote your own product in the network")
 }
 
 // accountFields are the optional fields of every action's body that name an account.
 type accountFields struct {
 	AdvertiserID *string `json:"advertiser_id"`
 	DeveloperID  *string `json:"developer_id"`
+}
+
+// readFields are the optional fields of a read's body.
+type readFields struct {
+	accountFields
+	Amount jsontext.Value `json:"amount"` // not used: the specification permits it in every action
 }
 
 // accountQuery is the input of a read: its accounts, from an optional body or the query.
@@ -166,9 +196,9 @@ func (q *accountQuery) Read(c *gin.Context) error {
 	if c.Request.Method != http.MethodPost {
 		return nil
 	}
-	body := httpapi.Optional[accountFields]{}
-	err := body.Read(c)
-	q.accountFields = body.In
+	body := readFields{}
+	err := httpapi.DecodeOptional(c, &body)
+	q.accountFields = body.accountFields
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -68,16 +69,21 @@ func TestForeignAccounts(t *testing.T) {
 		{"developer_id": attacker.ID},
 	} {
 		for _, action := range actions {
-			body := object{"amount": 5, "deposit_id": opened["deposit_id"]}
-			query := ""
+			body := object{"amount": 5}
+			if action == "deposit" {
+				body["deposit_id"] = opened["deposit_id"]
+			}
+			query, whole := "", maps.Clone(body)
 			for name, id := range ids {
 				body[name] = id
 				query += fmt.Sprintf("&%s=%s", name, id)
 			}
 			attacker.does(t, action, body).Fails(403, "forbidden")
-			attacker.does(
-				t, action+query, object{"amount": 5, "deposit_id": opened["deposit_id"]},
-			).Fails(403, "forbidden")
+			if action == "deposit" || action == "create_checkout" { // the body names the account
+				attacker.does(t, action+query, whole).Fails(400, "invalid_request")
+			} else {
+				attacker.does(t, action+query, whole).Fails(403, "forbidden")
+			}
 			if action == "balance" || action == "history" || action == "earnings" {
 				attacker.Call(t, "GET", "/api/billing?action="+action+query, nil).Fails(403, "forbidden")
 			}
@@ -153,7 +159,9 @@ func TestDepositNeedsEvidence(t *testing.T) {
 	p := w.advertiser(t)
 	p.does(t, "deposit", object{"amount": 1000}).Fails(400, "invalid_request")
 	p.does(t, "deposit", object{"amount": 1000, "deposit_id": uuid.New()}).Fails(404, "not_found")
-	p.does(t, "deposit", object{"amount": 1000, "capture_id": "CAP-1", "status": "COMPLETED"}).Fails(404, "not_found")
+	p.does(t, "deposit", object{"amount": 1000, "capture_id": "CAP-1"}).Fails(404, "not_found")
+	claimed := p.does(t, "deposit", object{"capture_id": "CAP-1", "status": "COMPLETED"}).Fails(400, "invalid_request")
+	require.Equal(t, "status", claimed["field"])
 	p.does(t, "deposit", object{"deposit_id": "1"}).Fails(400, "invalid_request")
 	opened := p.does(t, "create_checkout", object{"amount": 5}).As(200)
 	for range 2 {

@@ -48,7 +48,9 @@ func (a *API) credits(c *gin.Context, caller account.User, in accountQuery) (htt
 		}
 		waits = append(waits, row)
 	}
-	reply := httpapi.Object{"developer_id": p.developer, "waits": waits, "frozen": frozen}
+	reply := httpapi.Object{
+		"developer_id": p.developer, "waits": waits, "frozen": frozen, "credit_value_usd": a.deps.CreditValue,
+	}
 	answerCredits(reply, balance)
 	return reply, nil
 }

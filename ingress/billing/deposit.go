@@ -1,9 +1,11 @@
 package billing
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
@@ -63,8 +65,7 @@ type depositReply struct {
 	Deduped      bool                 `json:"deduped"`
 }
 
-// depositRequest identifies a deposit by one of several ids. Other fields, including amount, are
-// ignored.
+// depositRequest identifies a deposit by one of several ids. The amount is not used.
 type depositRequest struct {
 	accountFields
 	DepositID     *string `json:"deposit_id"`
@@ -72,6 +73,8 @@ type depositRequest struct {
 	PaymentIntent *string `json:"payment_intent"` // Stripe
 	OrderID       *string `json:"order_id"`       // PayPal
 	CaptureID     *string `json:"capture_id"`     // PayPal
+
+	Amount jsontext.Value `json:"amount"`
 }
 
 // reference returns the first id that is present. An empty id is an error.
@@ -140,7 +143,16 @@ func (a *API) refused(c *gin.Context, err error) error {
 
 // webhook serves action=webhook. Providers have no login: the signature over the raw body
 // authenticates them. The provider is identified by its signature header.
-func (a *API) webhook(c *gin.Context, _ httpapi.None) (httpapi.Object, error) {
+func (a *API) webhook(c *gin.Context) error {
+	reply, err := a.receive(c)
+	if err != nil {
+		return err
+	}
+	return httpapi.JSON(c, http.StatusOK, reply)
+}
+
+// receive applies a delivery. Whatever else it sends is ignored, as the providers' protocols ask.
+func (a *API) receive(c *gin.Context) (httpapi.Object, error) {
 	var provider ledger.Provider
 	switch header := c.Request.Header; {
 	case header.Get("Stripe-Signature") != "":

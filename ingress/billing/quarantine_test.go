@@ -158,6 +158,7 @@ func TestWaitingCredits(t *testing.T) {
 	none := publisher.Call(t, "GET", "/api/billing/credits", nil).As(200)
 	require.Empty(t, none["waits"])
 	require.Equal(t, false, none["frozen"])
+	require.Equal(t, 0.005, none["credit_value_usd"])
 	today := day.Of(w.Now)
 	paid := func(n int64, payer uuid.UUID) ledger.Effects {
 		return ledger.Effects{

@@ -95,7 +95,7 @@ func newWorld(t testing.TB, o options) *world {
 		Deliveries: deliveries,
 		Metrics:    prometheus.NewRegistry(), Users: w.Store.Accounts, Ledger: w.Store.Ledger,
 		Publishers: w.Store.Publishers, Payments: payments,
-		Demo: demo, Prepaid: o.prepaid, Now: w.Clock,
+		Demo: demo, Prepaid: o.prepaid, CreditValue: money.USD / 200, Now: w.Clock,
 	}).Mount(w.HTTP)
 	return w
 }

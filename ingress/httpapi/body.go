@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,33 +90,51 @@ func unreadBody(err error) error {
 	return errs.Wrap(err, errs.InvalidRequest, "the body could not be read")
 }
 
-// Decode decodes a JSON object into dst, a pointer to a struct. Unknown fields are ignored.
-// Duplicate names, known names in another case, invalid UTF-8, wrong types and anything after the
-// object are errs.InvalidRequest with the field. 2.0 counts as an integer.
+// Decode decodes a JSON object into dst, a pointer to a struct. Duplicate names, known names in
+// another case, invalid UTF-8, wrong types and anything after the object are errs.InvalidRequest
+// with the field, on an exact route ([Exact]) also unknown fields, which others ignore. 2.0 counts as
+// an integer.
 func Decode(c *gin.Context, dst any) error {
-	return ReadBody(c, func(body []byte) error { return Unmarshal(body, dst) })
+	return ReadBody(c, func(body []byte) error { return decodeObject(body, dst, Exact(c)) })
 }
 
-// Unmarshal is [Decode] for a body in memory. dst must not keep references into body.
-func Unmarshal(body []byte, dst any) error {
+// DecodeOptional is [Decode] for a body that may be missing; dst does not change then.
+func DecodeOptional(c *gin.Context, dst any) error {
+	return ReadBody(c, func(body []byte) error {
+		if len(bytes.TrimSpace(body)) == 0 {
+			return nil
+		}
+		return decodeObject(body, dst, Exact(c))
+	})
+}
+
+// Unmarshal is [Decode] for a body in memory, without a route: it ignores unknown fields. dst must
+// not keep references into body.
+func Unmarshal(body []byte, dst any) error { return decodeObject(body, dst, false) }
+
+func decodeObject(body []byte, dst any, exact bool) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return errs.New(errs.InvalidRequest, "the body is empty; send a JSON object")
 	}
 	if body = bytes.TrimLeft(body, " \t\r\n"); body[0] != '{' {
 		return errs.New(errs.InvalidRequest, "the body must be a JSON object")
 	}
-	err := unmarshal(body, dst)
+	err := unmarshal(body, dst, exact)
 	if plain, ok := wholes(body, err); ok {
-		return unmarshal(plain, dst)
+		return unmarshal(plain, dst, exact)
 	}
 	return err
 }
 
-func unmarshal(body []byte, dst any) error {
+func unmarshal(body []byte, dst any, exact bool) error {
 	err := json.Unmarshal(body, dst, json.RejectUnknownMembers(true))
 	if errors.Is(err, json.ErrUnknownName) {
+		unknown := err
 		if err = json.Unmarshal(body, dst); err == nil {
-			return refuseVariants(body, dst)
+			if err = refuseVariants(body, dst); err == nil && exact {
+				err = unknownField(unknown)
+			}
+			return err
 		}
 	}
 	if err != nil {
@@ -166,7 +185,7 @@ func Unfit(err error) (field, problem string, ok bool) {
 	if !errors.As(err, &semantic) {
 		return "", "", false
 	}
-	return strings.ReplaceAll(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/", "."), wanted(semantic), true
+	return strings.Join(slices.Collect(semantic.JSONPointer.Tokens()), "."), wanted(semantic), true
 }
 
 // jsonError describes the field and the problem without the decoder's own text.
@@ -268,7 +287,7 @@ func KindName(kind jsontext.Kind) string {
 	return "an object"
 }
 
-// JSON answers with v.
+// JSON answers with v, compressed where [packs] permits.
 func JSON(c *gin.Context, status int, v any) error {
 	buffer := bodies.Get().(*bytes.Buffer)
 	defer bodies.Put(buffer)
@@ -276,7 +295,7 @@ func JSON(c *gin.Context, status int, v any) error {
 	if err := json.MarshalWrite(buffer, v, json.Deterministic(true)); err != nil {
 		return err
 	}
-	return Bytes(c, status, buffer.Bytes())
+	return sendPacked(c, buffer.Bytes(), func(body []byte) error { return Bytes(c, status, body) })
 }
 
 // Appended answers with the JSON text that appendTo appends to an empty buffer. It is for replies

@@ -48,8 +48,10 @@ func SendCSV(c *gin.Context, name string, text []byte) error {
 		text = append([]byte(jsonscan.ByteOrderMark), text...)
 	}
 	c.Header("Content-Disposition", `attachment; filename="`+name+`.csv"`)
-	Send(c, http.StatusOK, "text/csv; charset=utf-8", text)
-	return nil
+	return sendPacked(c, text, func(body []byte) error {
+		Send(c, http.StatusOK, "text/csv; charset=utf-8", body)
+		return nil
+	})
 }
 
 // cellOf returns a text that a spreadsheet displays and never evaluates. Some cells hold text from

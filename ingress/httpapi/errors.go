@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -58,8 +59,19 @@ func RetryAfter(e *errs.Error, seconds int) *errs.Error { return e.With(retryAft
 // Retry-After and WWW-Authenticate are set already. The default form is [WriteError].
 type ErrorForm func(c *gin.Context, e *errs.Error, status int) error
 
+// timed returns e with the seconds to wait before a retry, if it lacks them and its status is 429: a
+// client without them retries at once.
+func timed(e *errs.Error) *errs.Error {
+	if _, has := e.Extra[retryAfter].(int); has || e.Code != errs.RateLimited {
+		return e
+	}
+	with := *e // e may be shared
+	with.Extra = maps.Clone(e.Extra)
+	return RetryAfter(&with, 1)
+}
+
 func (s *Server) fail(c *gin.Context, err error) {
-	e := errs.Of(err)
+	e := timed(errs.Of(err))
 	status := Status(e.Code)
 	gone := errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil
 	if status >= http.StatusInternalServerError && !gone {

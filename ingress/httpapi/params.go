@@ -12,8 +12,7 @@ import (
 )
 
 // Params holds the allowed forms of a route's query parameters by name. A value must have the form
-// of its parameter even where the request does not use it. An empty value counts as absent. Other
-// names are ignored.
+// of its parameter even where the request does not use it.
 type Params map[string]Form
 
 // Form describes the valid values of a parameter.
@@ -78,22 +77,17 @@ func ParseTime(text string) (time.Time, error) {
 	return time.Parse(time.DateOnly, text)
 }
 
-// check rejects a query of c with a value that breaks its form.
-func (p Params) check(c *gin.Context) error {
-	if len(p) == 0 || c.Request.URL.RawQuery == "" {
+// check rejects the values of a parameter if one breaks its form.
+func (p Params) check(name string, values []string) error {
+	form, known := p[name]
+	if !known {
 		return nil
 	}
-	for name, values := range c.Request.URL.Query() {
-		form, known := p[name]
-		if !known {
-			continue
-		}
-		for _, text := range values {
-			if !form.fits(text) {
-				return errs.New(
-					errs.InvalidRequest, "%s must be %s; leave it out if you mean none", name, form.what,
-				).With("field", name)
-			}
+	for _, text := range values {
+		if !form.fits(text) {
+			return errs.New(
+				errs.InvalidRequest, "%s must be %s; leave it out if you mean none", name, form.what,
+			).With("field", name)
 		}
 	}
 	return nil

@@ -103,7 +103,8 @@ type Policy struct {
 	// ([WorkWrites]), though it stores nothing.
 	Judges bool
 	// Params are the forms of the query's parameters. A request whose query breaks one is answered
-	// 400 before its handler runs.
+	// 400 before its handler runs, and so is a parameter that an exact route ([Exact]) does not have
+	// here: an ignored condition would answer another question.
 	Params Params
 	// Embedded marks a route whose replies pages of other sites load: an image, a script. Browsers
 	// block such a reply in an isolated page (Cross-Origin-Embedder-Policy) unless it allows this.
@@ -162,6 +163,7 @@ type Route struct {
 	// the absence of the parameter.
 	Param, Value string
 	Policy       Policy
+	Exact        bool // see [Exact]
 }
 
 // Action is one endpoint of several behind a method and a path.
@@ -250,10 +252,11 @@ type endpoint struct {
 	answers func(*gin.Context) // admits the caller, runs the handler and answers its errors
 	policy  Policy
 	unfit   bool // the handler needs a caller, and the policy admits strangers
+	exact   bool // see [Exact]
 }
 
 func (s *Server) endpoint(h Handler, p Policy) *endpoint {
-	return &endpoint{s.wrap(s.admitting(s.keyed(h, &p), &p)), p, h.caller && p.Auth&Anyone != 0}
+	return &endpoint{s.wrap(s.admitting(s.keyed(h, &p), &p)), p, h.caller && p.Auth&Anyone != 0, h.exact}
 }
 
 func (e *entrance) choose(c *gin.Context) *endpoint {
@@ -313,11 +316,12 @@ func (e *entrance) name(c *gin.Context) string {
 func (e *entrance) endpoints() []Route {
 	if e.param == "" {
 		path := strings.Replace(e.path, "/*", "/:", 1) // a tree is one parameter in openapi.json
-		return []Route{{Method: e.method, Path: path, Policy: e.other.policy}}
+		return []Route{{Method: e.method, Path: path, Policy: e.other.policy, Exact: e.other.exact}}
 	}
 	var all []Route
 	for _, value := range sortedKeys(e.actions) {
-		all = append(all, Route{e.method, e.path, e.param, value, e.actions[value].policy})
+		to := e.actions[value]
+		all = append(all, Route{e.method, e.path, e.param, value, to.policy, to.exact})
 	}
 	return all
 }
@@ -410,7 +414,7 @@ func (s *Server) serve(c *gin.Context, r *request) {
 // call runs an endpoint's handler, with the audit of its policy.
 func (s *Server) call(c *gin.Context, r *request) {
 	to := r.to
-	if err := to.policy.Params.check(c); err != nil {
+	if err := r.checkQuery(c); err != nil {
 		s.fail(c, err)
 		return
 	}

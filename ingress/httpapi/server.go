@@ -9,6 +9,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -94,10 +96,12 @@ type Once interface {
 type Handler struct {
 	answer func(c *gin.Context) error
 	caller bool // it needs the caller that the engine admits
+	exact  bool // its input and its policy name all that a request may have; see [Exact]
 }
 
 // Plain returns the Handler of a function that reads the request and answers it, or returns an
-// error for the envelope. A function that returns an error must not have written anything.
+// error for the envelope. A function that returns an error must not have written anything. What it
+// does not read is ignored, as protocols with a standard of their own require.
 func Plain(answer func(c *gin.Context) error) Handler { return Handler{answer: answer} }
 
 // Server is the public HTTP component.
@@ -303,9 +307,27 @@ func refuse(w http.ResponseWriter, status int, problem string) {
 	_ = json.MarshalWrite(w, envelope(errs.New(code, "%s", problem)), json.Deterministic(true))
 }
 
+// packedDocument is the compressed form of openapi.json. The first request for it makes it.
+var packedDocument = sync.OnceValues(func() ([]byte, error) {
+	var short bytes.Buffer
+	w := gzipWriter(&short)
+	_, err := w.Write(openapi.Document)
+	return short.Bytes(), errors.Join(err, w.Close())
+})
+
 func document(c *gin.Context) error {
-	c.Writer.Header()["Content-Type"] = jsonReply
-	sendStatic(c, openapi.Document)
+	header, body := c.Writer.Header(), openapi.Document
+	header["Content-Type"] = jsonReply
+	header.Add("Vary", "Accept-Encoding")
+	if accepts(c.GetHeader("Accept-Encoding"), "gzip") {
+		short, err := packedDocument()
+		if err != nil {
+			return err
+		}
+		header.Set("Content-Encoding", "gzip")
+		body = short
+	}
+	sendStatic(c, body)
 	return nil
 }
 

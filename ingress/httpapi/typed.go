@@ -15,18 +15,18 @@ import (
 // For a key, caller has only the publisher. The type of the input states what is read: a body
 // ([Decode]) or an [Input], such as [None], [ID], [Of] and [Optional]. An output is answered as JSON
 // with status 200, unless it is a [Reply]. A route for [Anyone] uses [Open]: with Do it is not
-// mounted.
+// mounted. The route is exact: it refuses what its policy and its input do not name ([Exact]).
 func Do[In, Out any](f func(c *gin.Context, caller account.User, in In) (Out, error)) Handler {
-	return Handler{func(c *gin.Context) error {
+	return Handler{answer: func(c *gin.Context) error {
 		return run(c, func(in In) (Out, error) { return f(c, of(c).caller.user, in) })
-	}, true}
+	}, caller: true, exact: true}
 }
 
 // Open is [Do] for a route that does not know its caller.
 func Open[In, Out any](f func(c *gin.Context, in In) (Out, error)) Handler {
-	return Plain(func(c *gin.Context) error {
+	return Handler{answer: func(c *gin.Context) error {
 		return run(c, func(in In) (Out, error) { return f(c, in) })
-	})
+	}, exact: true}
 }
 
 func run[In, Out any](c *gin.Context, f func(in In) (Out, error)) error {
@@ -55,11 +55,17 @@ func read(c *gin.Context, in any) error {
 	return Decode(c, in)
 }
 
-// None is the input of a handler that needs none, or reads parameters of the query itself.
+// None is the input of a handler that needs none, or reads parameters of the query itself. A body
+// may be missing or an empty object.
 type None struct{}
 
 // Read implements [Input].
-func (*None) Read(*gin.Context) error { return nil }
+func (*None) Read(c *gin.Context) error {
+	if method := of(c).method; method == http.MethodGet || method == http.MethodHead {
+		return nil
+	}
+	return DecodeOptional(c, &struct{}{})
+}
 
 // Of is the parameter id of the path, with the input In.
 type Of[In any] struct {
@@ -82,14 +88,7 @@ func (o *Of[In]) Read(c *gin.Context) (err error) {
 type Optional[In any] struct{ In In }
 
 // Read implements [Input].
-func (o *Optional[In]) Read(c *gin.Context) error {
-	return ReadBody(c, func(body []byte) error {
-		if len(body) == 0 {
-			return nil
-		}
-		return Unmarshal(body, &o.In)
-	})
-}
+func (o *Optional[In]) Read(c *gin.Context) error { return DecodeOptional(c, &o.In) }
 
 // Object is a JSON object in a reply.
 type Object = map[string]any

@@ -298,12 +298,11 @@ func (t *target) Read(c *gin.Context) error {
 		Reason  string  `json:"reason"` // stored in the audit log
 		Version *int64  `json:"config_version"`
 	}
-	err := httpapi.ReadBody(c, func(body []byte) error {
-		if len(body) == 0 && text != "" {
-			return nil
-		}
-		return httpapi.Unmarshal(body, &in)
-	})
+	decode := httpapi.Decode
+	if text != "" {
+		decode = httpapi.DecodeOptional
+	}
+	err := decode(c, &in)
 	if err != nil {
 		return err
 	}

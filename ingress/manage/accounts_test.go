@@ -16,9 +16,11 @@ import (
 
 func TestRegisterAndLogin(t *testing.T) {
 	w := newWorld(t)
-	registered := w.nobody().Post(t, "/api/auth?action=register", object{
-		"email": " Ads@Example.com ", "password": "correct horse", "role": "admin", "user": object{"role": "admin"},
-	}).As(201)
+	wanted := object{"email": " Ads@Example.com ", "password": "correct horse", "role": "admin"}
+	refused := w.nobody().Post(t, "/api/auth?action=register", wanted).Fails(400, "invalid_request")
+	require.Equal(t, "role", refused["field"])
+	delete(wanted, "role")
+	registered := w.nobody().Post(t, "/api/auth?action=register", wanted).As(201)
 	for _, path := range []string{"/api/auth", "/api/auth?action=login"} {
 		in := w.nobody().Post(t, path, object{"email": "ADS@example.com", "password": "correct horse"}).As(200)
 		for _, body := range []object{registered, in} {

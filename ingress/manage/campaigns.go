@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -37,36 +38,49 @@ func policyOf(k campaign.Campaign) policyReply {
 	return policyReply{OK: len(k.PolicyViolations) == 0, Violations: k.PolicyViolations}
 }
 
-var ofCampaigns = httpapi.Params{
-	"status": httpapi.WordForm("draft", "in_review", "pending_review", "active", "paused", "rejected", "archived"),
-	"id":     httpapi.IDForm, "advertiser_id": httpapi.IDForm, "shape": httpapi.WordForm("object", "array"),
-	"reason": httpapi.WordForm(campaign.FieldNamed("review_reason").Values...),
-	"limit":  httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
+// ofPage are the parameters of a page of campaigns; more are added.
+func ofPage(more httpapi.Params) httpapi.Params {
+	params := httpapi.Params{
+		"advertiser_id": httpapi.IDForm, "shape": httpapi.WordForm("object", "array"),
+		"limit": httpapi.NumberForm(1, maxLimit), "offset": httpapi.NumberForm(0, httpapi.MaxOffset),
+	}
+	maps.Copy(params, more)
+	return params
 }
+
+var (
+	ofCampaigns = ofPage(httpapi.Params{
+		"id":     httpapi.IDForm,
+		"status": httpapi.WordForm("draft", "in_review", "pending_review", "active", "paused", "rejected", "archived"),
+	})
+	ofQueue = ofPage(httpapi.Params{"reason": httpapi.WordForm(campaign.FieldNamed("review_reason").Values...)})
+	// ofTarget is the parameter of actions whose input is a target.
+	ofTarget = httpapi.Params{"id": httpapi.IDForm}
+)
 
 func (a *API) mountCampaigns(s *httpapi.Server) {
 	queries := httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken, Idempotent: httpapi.No, Audited: httpapi.No,
 	}
-	scans, judges := queries, queries
+	scans, judges, moves := queries, queries, with(changes, ofTarget)
 	scans.Scans, judges.Judges = true, true
 	s.HandleActions(http.MethodGet, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: httpapi.Do(a.listCampaigns)}, "list": {Do: httpapi.Do(a.listCampaigns)},
-		"review_queue": {Do: httpapi.Do(a.reviewQueue), Policy: with(ofReviewer(reads), ofCampaigns)},
+		"review_queue": {Do: httpapi.Do(a.reviewQueue), Policy: with(ofReviewer(reads), ofQueue)},
 	}}, with(reads, ofCampaigns))
 	s.HandleActions(http.MethodPost, "/api/campaigns", httpapi.Actions{Param: "action", Of: map[string]httpapi.Action{
 		"": {Do: httpapi.Do(a.createCampaign)}, "create": {Do: httpapi.Do(a.createCampaign)},
 		"update":  {Do: httpapi.Do(a.updateCampaign)},
-		"pause":   {Do: a.moveCampaign((*campaign.Service).Pause)},
-		"resume":  {Do: a.moveCampaign((*campaign.Service).Resume)},
-		"submit":  {Do: a.moveCampaign((*campaign.Service).Submit)},
-		"archive": {Do: a.moveCampaign((*campaign.Service).Archive)},
-		"copy":    {Do: httpapi.Do(a.copyCampaign)},
+		"pause":   {Do: a.moveCampaign((*campaign.Service).Pause), Policy: moves},
+		"resume":  {Do: a.moveCampaign((*campaign.Service).Resume), Policy: moves},
+		"submit":  {Do: a.moveCampaign((*campaign.Service).Submit), Policy: moves},
+		"archive": {Do: a.moveCampaign((*campaign.Service).Archive), Policy: moves},
+		"copy":    {Do: httpapi.Do(a.copyCampaign), Policy: moves},
 		"review":  {Do: httpapi.Do(a.reviewCampaign), Policy: ofReviewer(changes)},
 		// No Idempotency-Key: these store nothing.
 		"check":    {Do: httpapi.Do(a.checkCampaign), Policy: judges},
 		"forecast": {Do: httpapi.Do(a.forecastCampaign), Policy: scans},
-	}}, with(changes, httpapi.Params{"id": httpapi.IDForm}))
+	}}, changes)
 	s.Handle(http.MethodGet, "/api/campaigns/:id", httpapi.Do(a.getCampaign), reads)
 	s.Handle(http.MethodPatch, "/api/campaigns/:id", httpapi.Do(a.updateCampaign), changes)
 	s.Handle(http.MethodPatch, "/api/campaigns", httpapi.Do(a.updateCampaign), changes)
@@ -119,9 +133,12 @@ func (a *API) answerCreated(c *gin.Context, caller account.User, created campaig
 	return httpapi.With(http.StatusCreated, reply)
 }
 
+// draft is a campaign that is not stored.
+type draft = httpapi.AsRead[campaign.Fields, campaign.Sent]
+
 // checkCampaign returns the policy verdict that creation would return. It stores nothing.
-func (a *API) checkCampaign(_ *gin.Context, _ account.User, in campaign.Fields) (httpapi.Object, error) {
-	would, err := a.deps.Campaigns.Check(in)
+func (a *API) checkCampaign(_ *gin.Context, _ account.User, in draft) (httpapi.Object, error) {
+	would, err := a.deps.Campaigns.Check(in.In)
 	if err != nil {
 		return nil, err
 	}
@@ -189,32 +206,46 @@ type updateRequest struct {
 
 // Read implements [httpapi.Input].
 func (in *updateRequest) Read(c *gin.Context) error {
-	return httpapi.DecodePatch(c, in, campaign.Defaults())
+	return httpapi.DecodePatch(c, in, campaign.Defaults(), campaign.Campaign{})
 }
 
 // updateCampaign serves PATCH /api/campaigns/{id}, and action=update with the id in the body.
 // Fields that the owner may not set (spent amounts, advertiser, funding) are not read. The only
-// valid status is "paused".
+// valid status is "paused", besides the present one of a campaign that is sent back as read.
 func (a *API) updateCampaign(c *gin.Context, caller account.User, in updateRequest) (httpapi.Object, error) {
 	id, err := oneID(c.Param("id"), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	if in.Status != nil && *in.Status != campaign.Paused {
-		return nil, errs.New(
-			errs.InvalidRequest, "status can only be set to paused here; use the actions resume, submit and archive",
-		).With("field", "status")
+	pause, err := a.pauses(c, caller, id, in.Status)
+	if err != nil {
+		return nil, err
 	}
 	campaigns, err := a.unlessChanged(c, in.Version)
 	if err != nil {
 		return nil, err
 	}
-	edit := campaign.Edit{Fields: in.Fields, Pause: in.Status != nil}
+	edit := campaign.Edit{Fields: in.Fields, Pause: pause}
 	changed, err := campaigns.Update(c.Request.Context(), caller, id, edit)
 	if err != nil {
 		return nil, stale(c, caller, err)
 	}
 	return answerChanged(c, caller, changed), nil
+}
+
+// pauses reports whether an update to a status pauses the campaign. Any other status must be the one
+// that the campaign has, and changes nothing. Errors: errs.InvalidRequest for another one.
+func (a *API) pauses(c *gin.Context, caller account.User, id uuid.UUID, to *campaign.Status) (bool, error) {
+	if to == nil || *to == campaign.Paused {
+		return to != nil, nil
+	}
+	of, err := a.deps.Campaigns.Get(c.Request.Context(), caller, id)
+	if err == nil && of.Status != *to {
+		err = errs.New(
+			errs.InvalidRequest, "status can only be set to paused here; use the actions resume, submit and archive",
+		).With("field", "status")
+	}
+	return false, err
 }
 
 // unlessChanged returns the service with the preconditions of c: the header If-Match, and the

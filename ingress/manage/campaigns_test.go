@@ -2,6 +2,7 @@ package manage_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -296,7 +297,7 @@ func TestUpdate(t *testing.T) {
 			require.Greater(t, after["config_version"], before["config_version"])
 
 			update(me, t, id, object{"daily_budget": 0.5, "headline": "Worse"}).Fails(400, "invalid_request")
-			update(me, t, id, object{"status": "active"}).Fails(400, "invalid_request")
+			update(me, t, id, object{"status": "archived"}).Fails(400, "invalid_request")
 			update(me, t, "x", object{"headline": "Worse"}).Fails(400, "invalid_request")
 			update(other, t, id, object{"headline": "Stolen"}).Fails(403, "forbidden")
 			update(me, t, uuid.NewString(), object{"headline": "Worse"}).Fails(404, "not_found")
@@ -325,6 +326,32 @@ func TestReadOnlyFieldsStay(t *testing.T) {
 		got := me.Call(t, "PATCH", "/api/campaigns/"+id, object{field: value})
 		require.Contains(t, []int{200, 400, 412}, got.Code, field)
 		require.Equal(t, before, me.Get(t, "/api/campaigns/"+id).As(200), field)
+	}
+}
+
+// A campaign can be sent back as it was read, in every status but paused, where the status is an act.
+// A field that no reply has is refused.
+func TestCampaignIsSentBackAsRead(t *testing.T) {
+	for name, update := range updates {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			me := w.advertiser(t)
+			for _, id := range []string{me.creates(t), me.creates(t, "status", "draft"), me.creates(t)} {
+				before := at(me.Get(t, "/api/campaigns/"+id).As(200), "campaign").(object)
+				sent := maps.Clone(before)
+				sent["daily_budget"] = 81
+				after := at(update(me, t, id, sent).As(200), "campaign").(object)
+				require.EqualValues(t, 81, after["daily_budget"])
+				for field := range before {
+					if !slices.Contains([]string{"daily_budget", "config_version", "updated_at"}, field) {
+						require.Equal(t, before[field], after[field], field)
+					}
+				}
+				sent["spend_cap"] = 5
+				got := update(me, t, id, sent).Fails(400, "invalid_request")
+				require.Equal(t, "spend_cap", got["field"])
+			}
+		})
 	}
 }
 
@@ -503,7 +530,7 @@ func TestReviewQueue(t *testing.T) {
 	other.creates(t, "headline", "Fresh bread from our oven", "subtext", "", "cta_url", "https://bread.example")
 	waiting := []any{me.creates(t), other.creates(t, "headline", "${AUCTION_PRICE}")}
 
-	queue := admin.Get(t, "/api/campaigns?action=review_queue&status=active&reason=pending").As(200)
+	queue := admin.Get(t, "/api/campaigns?action=review_queue&reason=pending").As(200)
 	require.EqualValues(t, 2, queue["total"])
 	require.Equal(t, waiting, []any{at(queue, "campaigns", 1, "id"), at(queue, "campaigns", 0, "id")})
 	require.Equal(

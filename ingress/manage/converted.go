@@ -14,13 +14,7 @@ import (
 )
 
 func (a *API) mountConverted(s *httpapi.Server) {
-	ofTypes := with(
-		reads,
-		httpapi.Params{
-			"campaign_id": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
-		},
-	)
+	ofTypes := with(reads, ofDays(httpapi.Params{"campaign_id": httpapi.IDForm}))
 	ofTypes.Scans = true
 	s.Handle(http.MethodGet, "/api/stats/conversions", httpapi.Do(a.converted), ofTypes)
 }

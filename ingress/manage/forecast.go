@@ -34,10 +34,8 @@ type pricesReply struct {
 
 // forecastCampaign estimates the reach of a campaign from the auctions of the last 28 whole days
 // and today. It stores nothing. It uses targeting and bid only, so the draft may lack a creative.
-func (a *API) forecastCampaign(
-	c *gin.Context, caller account.User, in campaign.Fields,
-) (reply forecastReply, err error) {
-	would, err := a.deps.Campaigns.Plan(in)
+func (a *API) forecastCampaign(c *gin.Context, caller account.User, in draft) (reply forecastReply, err error) {
+	would, err := a.deps.Campaigns.Plan(in.In)
 	if err != nil {
 		return reply, err
 	}

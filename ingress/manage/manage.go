@@ -16,6 +16,7 @@ import (
 	"adnet/internal/decision"
 	"adnet/internal/errs"
 	"adnet/internal/family"
+	"adnet/internal/money"
 	"adnet/internal/person"
 	"adnet/internal/report"
 	"adnet/internal/schedule"
@@ -110,6 +111,8 @@ type Deps struct {
 	// be signed in to. It is empty if people other than the owner could reach this server.
 	Demo map[string]string
 	Now  func() time.Time
+	// CreditValue is the total budget in USD that one Credit pays for (ADNET_CREDIT_VALUE_USD).
+	CreditValue money.Micros
 	// Unfunded reports whether a new campaign cannot deliver for lack of a deposit; nil for never.
 	Unfunded func(ctx context.Context, c campaign.Campaign) (bool, error)
 }

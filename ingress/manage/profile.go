@@ -40,7 +40,7 @@ type profilePatch struct{ account.Profile }
 
 // Read implements [httpapi.Input].
 func (p *profilePatch) Read(c *gin.Context) error {
-	return httpapi.DecodePatch(c, &p.Profile, profileDefaults)
+	return httpapi.DecodePatch(c, &p.Profile, profileDefaults, person.Identity{})
 }
 
 func (a *API) changeProfile(c *gin.Context, u account.User, in profilePatch) (person.Identity, error) {

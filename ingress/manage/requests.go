@@ -54,24 +54,17 @@ type noFillOf struct {
 func (a *API) mountRequests(s *httpapi.Server) {
 	s.Handle(http.MethodGet, "/api/stats/requests", httpapi.Do(a.requests), httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
-		Params: httpapi.Params{
-			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"breakdown": httpapi.WordForm(report.DemandBreakdowns...), "format": httpapi.WordForm("json", "csv"),
-			"bom": httpapi.SwitchForm,
-		},
+		Params: ofDays(httpapi.Params{
+			"developer_id": httpapi.IDForm, "key": httpapi.IDForm,
+			"breakdown": httpapi.WordForm(report.DemandBreakdowns...),
+		}),
 	})
 	s.Handle(http.MethodGet, "/api/admin/requests", httpapi.Do(a.networkRequests), ofNetwork())
 }
 
 // ofNetwork is the policy of the counts of the whole network.
 func ofNetwork() httpapi.Policy {
-	p := with(
-		ofAdmin(reads),
-		httpapi.Params{
-			"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
-			"bom": httpapi.SwitchForm,
-		},
-	)
+	p := with(ofAdmin(reads), ofDays(nil))
 	p.Scans = true
 	return p
 }

@@ -44,7 +44,7 @@ func everything(t *testing.T) *world {
 func TestUnknownActionErrorListsTheActions(t *testing.T) {
 	w := everything(t)
 	for _, op := range w.Contract.Describe() {
-		if op.Selector == "" || op.Path == "/api/stats" && op.Method == "GET" {
+		if op.Selector == "" {
 			continue
 		}
 		got := w.nobody().Call(t, op.Method, op.Path+"?"+op.Selector+"=unheard_of", nil).Fails(400, "invalid_request")
@@ -77,6 +77,123 @@ func TestQueriesAreHeldToTheDocument(t *testing.T) {
 		}
 	}
 	require.Greater(t, tried, 150)
+}
+
+// call is a request of an operation, complete but for the body.
+type call struct {
+	apitest.Operation
+	url string // ends with ? or &
+}
+
+// exactCalls are requests of the operations that refuse what they do not know, one for each action.
+func exactCalls(t *testing.T, w *world) (all []call) {
+	t.Helper()
+	exact := map[string]bool{}
+	for _, route := range w.HTTP.Routes() {
+		name := route.Method + " " + parameter.ReplaceAllString(route.Path, "{$1}")
+		exact[name] = exact[name] || route.Exact
+		if route.Param == "action" {
+			exact[name+"/"+route.Value] = route.Exact
+		}
+	}
+	for _, op := range w.Contract.Describe() {
+		name := op.Method + " " + op.Path
+		if !exact[name] {
+			require.NotRegexp(t, `^/api/(stats|admin|campaigns|account|auth|keys)`, op.Path)
+			require.True(t, !strings.HasPrefix(op.Path, "/api/billing") || op.Path == "/api/billing/webhook", op.Path)
+			continue
+		}
+		path := strings.NewReplacer("{id}", uuid.NewString(), "{auction_id}", uuid.NewString()).Replace(op.Path) + "?"
+		if op.Selector == "" {
+			op.Values = []string{""}
+		}
+		for _, value := range op.Values {
+			switch {
+			case value == "":
+				all = append(all, call{op, path})
+			case value != "webhook" && value != "payout":
+				all = append(all, call{op, path + op.Selector + "=" + value + "&"})
+			}
+		}
+	}
+	return all
+}
+
+// fits is a valid value of each parameter whose values are restricted.
+var fits = map[string]string{
+	"since": "2026-03-01", "until": "2026-03-02", "date": "2026-03-01", "month": "2026-02", "limit": "5",
+	"offset": "0", "format": "csv", "bom": "1", "breakdown": "day", "asset": "USD", "before": "7", "keep": "current",
+	"shape": "array", "kind": "pause", "appeal": "open", "target_kind": "campaign", "role": "admin",
+	"language": "en", "reason": "pending",
+}
+
+// An operation of the management API refuses a query parameter that it does not know, one that occurs
+// twice, and an unknown field of the body, each by its name: an ignored condition would answer
+// another question.
+func TestOperationsRefuseWhatTheyDoNotKnow(t *testing.T) {
+	w := everything(t)
+	admin, params, bodies := w.admin(t), 0, 0
+	refuses := func(c call, query string, body any, field string) {
+		t.Helper()
+		got := admin.Call(t, c.Method, c.url+query, body).Fails(400, "invalid_request")
+		require.Equal(t, field, got["field"], "%s %s%s", c.Method, c.url, query)
+	}
+	for _, c := range exactCalls(t, w) {
+		for _, unknown := range []string{"bananas", "Since", "advertiser_name"} {
+			refuses(c, unknown+"=5", nil, unknown)
+		}
+		for _, name := range c.Query {
+			if name == c.Selector {
+				if strings.HasSuffix(c.url, "&") {
+					refuses(c, c.url[strings.IndexByte(c.url, '?')+1:], nil, name)
+				}
+				continue
+			}
+			value := fits[name]
+			if value == "" {
+				value = uuid.NewString()
+			}
+			refuses(c, name+"="+value+"&"+name+"="+value, nil, name)
+			params++
+		}
+		if c.Method != "GET" {
+			refuses(c, "", object{"bananas": 5}, "bananas")
+			bodies++
+		}
+	}
+	require.Greater(t, params, 150)
+	require.Greater(t, bodies, 70)
+}
+
+// What a type of stats does not use would select nothing, and the reply would be of something else.
+func TestStatsOfAnotherThingAreRefused(t *testing.T) {
+	w := everything(t)
+	for query, field := range map[string]string{
+		"advertiser_id=" + uuid.NewString():              "advertiser_id",
+		"type=overview&campaign_id=" + uuid.NewString():  "campaign_id",
+		"campaign_id=" + uuid.NewString():                "campaign_id",
+		"type=developer&campaign_id=" + uuid.NewString(): "campaign_id",
+		"type=campaign&developer_id=" + uuid.NewString(): "developer_id",
+		"breakdown=day&breakdown=campaign":               "breakdown",
+		strings.Repeat("x", 200) + "=1":                  strings.Repeat("x", 100),
+	} {
+		got := w.admin(t).Get(t, "/api/stats?"+query).Fails(400, "invalid_request")
+		require.Equal(t, field, got["field"], query)
+	}
+	for _, query := range []string{"campaign_id=%zz", "a;b=1"} {
+		w.admin(t).Get(t, "/api/stats?"+query).Fails(400, "invalid_request")
+	}
+}
+
+// Checks of a draft take what its creation takes, and a campaign as it was read.
+func TestDraftsAreSentAsRead(t *testing.T) {
+	w := everything(t)
+	me := w.advertiser(t)
+	read := at(me.Get(t, "/api/campaigns/"+me.creates(t)).As(200), "campaign").(object)
+	for _, path := range []string{"check", "forecast", "preview"} {
+		me.Post(t, "/api/campaigns/"+path, me.draft("use_ad_credit", true, "status", "draft")).As(200)
+		me.Post(t, "/api/campaigns/"+path, read).As(200)
+	}
 }
 
 // Ids in bodies are ids, or absent.
@@ -233,8 +350,6 @@ var takesNoID = []string{
 	"POST /api/account/second_factor/recovery_codes, body", "POST /api/account/second_factor/remove, body",
 	"POST /api/campaigns check, body", "POST /api/campaigns forecast, body", "POST /api/campaigns/preview, body",
 	"POST /api/track check, body",
-	"GET /api/stats overview, campaign_id", "GET /api/stats overview, developer_id", "GET /api/stats overview, key",
-	"GET /api/stats campaign, developer_id", "GET /api/stats campaign, key", "GET /api/stats developer, campaign_id",
 	// With the id in the path, one in the body may only repeat it.
 	"PATCH /api/campaigns/{id}, body",
 }
@@ -274,9 +389,9 @@ func TestForeignIDs(t *testing.T) {
 					var got reply
 					switch place {
 					case "path":
-						got = attacker.Call(t, e.Method, e.url(id), object{"headline": "stolen", "text": "stolen"})
+						got = knownOnly(t, attacker, e.Method, e.url(id), object{"headline": "stolen", "text": "stolen"})
 					case "body":
-						got = attacker.Call(t, e.Method, e.url(own), object{
+						got = knownOnly(t, attacker, e.Method, e.url(own), object{
 							"id": id, "advertiser_id": id, "developer_id": id, "campaign_id": id, "headline": "stolen",
 							"text": "stolen", "decision": "approved",
 							"cta_url": "https://example.com", "kind": "publisher",
@@ -287,8 +402,11 @@ func TestForeignIDs(t *testing.T) {
 					for _, text := range []string{secret, "victims key", victim.Email} {
 						require.NotContains(t, got.Text, text)
 					}
-					if slices.Contains(takesNoID, name) ||
-						strings.HasPrefix(name, "GET /api/stats campaign,") && place != "campaign_id" {
+					if slices.Contains(takesNoID, name) {
+						return
+					}
+					if unknownName.MatchString(got.Text) { // of another action of the path
+						require.Equal(t, 400, got.Code, got.Text)
 						return
 					}
 					want := []int{403, 404}
@@ -306,6 +424,22 @@ func TestForeignIDs(t *testing.T) {
 	}
 	require.Greater(t, tried, 60)
 	require.Equal(t, before, w.heldBy(t, victim))
+}
+
+// unknownName is the error for a parameter or a field that an endpoint does not have.
+var unknownName = regexp.MustCompile(`this call has no (?:field|parameter) \\"(\w+)\\"`)
+
+// knownOnly calls an endpoint with the fields of a body that it has.
+func knownOnly(t *testing.T, p *person, method, url string, body object) reply {
+	t.Helper()
+	for {
+		got := p.Call(t, method, url, body)
+		unknown := unknownName.FindStringSubmatch(got.Text)
+		if unknown == nil || body[unknown[1]] == nil {
+			return got
+		}
+		delete(body, unknown[1])
+	}
 }
 
 func isMove(action string) bool {

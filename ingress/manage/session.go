@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"bytes"
 	"net/http"
 	"time"
 
@@ -111,7 +110,7 @@ func (a *API) mountLogins(s *httpapi.Server) {
 
 // logout ends the session of the token, or of the console's cookie, which it also clears. The reply
 // is the same if the session had ended before.
-func (a *API) logout(c *gin.Context, _ empty) (httpapi.Object, error) {
+func (a *API) logout(c *gin.Context, _ httpapi.None) (httpapi.Object, error) {
 	_, byToken := httpapi.Bearer(c)
 	if !byToken && !httpapi.FromConsole(c, a.baseURL()) {
 		return nil, errNotConsole
@@ -129,19 +128,6 @@ func (a *API) logout(c *gin.Context, _ empty) (httpapi.Object, error) {
 		httpapi.SetSession(c, a.baseURL(), "", 0)
 	}
 	return httpapi.Object{"signed_out": true}, nil
-}
-
-// empty is a body that must be empty or JSON.
-type empty struct{}
-
-// Read implements [httpapi.Input].
-func (*empty) Read(c *gin.Context) error {
-	return httpapi.ReadBody(c, func(body []byte) error {
-		if len(bytes.TrimSpace(body)) == 0 {
-			return nil
-		}
-		return httpapi.Unmarshal(body, &struct{}{})
-	})
 }
 
 // demo returns the accounts that a visitor can be signed in to. It is empty if people other than

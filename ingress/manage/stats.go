@@ -3,6 +3,7 @@ package manage
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -29,17 +30,37 @@ const (
 	maxDays     = 3 * 366
 )
 
-var ofStats = httpapi.Params{
-	"type": httpapi.WordForm("overview", "campaign", "developer"), "campaign_id": httpapi.IDForm,
-	"developer_id": httpapi.IDForm, "key": httpapi.IDForm,
-	"since": httpapi.DayForm, "until": httpapi.DayForm, "breakdown": httpapi.WordForm(report.Breakdowns...),
-	"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
+// ofDays are the parameters of a table of the days since and until; more are added.
+func ofDays(more httpapi.Params) httpapi.Params {
+	params := httpapi.Params{
+		"since": httpapi.DayForm, "until": httpapi.DayForm, "format": httpapi.WordForm("json", "csv"),
+		"bom": httpapi.SwitchForm,
+	}
+	maps.Copy(params, more)
+	return params
+}
+
+// ofStats is the policy of the stats of a type. Each type has its own parameters: the id of another
+// type, if it were ignored, would get the numbers of something else.
+func ofStats(more httpapi.Params) httpapi.Policy {
+	params := ofDays(more)
+	params["breakdown"] = httpapi.WordForm(report.Breakdowns...)
+	return httpapi.Policy{
+		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: params,
+	}
 }
 
 func (a *API) mountStats(s *httpapi.Server) {
-	s.Handle(http.MethodGet, "/api/stats", httpapi.Do(a.stats), httpapi.Policy{
-		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: ofStats,
-	})
+	overview := httpapi.Action{Do: httpapi.Do(a.stats), Policy: ofStats(nil)}
+	s.HandleActions(http.MethodGet, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
+		"": overview, "overview": overview,
+		"campaign": {
+			Do: httpapi.Do(a.stats), Policy: ofStats(httpapi.Params{"campaign_id": httpapi.IDForm}),
+		},
+		"developer": {
+			Do: httpapi.Do(a.stats), Policy: ofStats(httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm}),
+		},
+	}}, overview.Policy)
 	s.HandleActions(http.MethodPost, "/api/stats", httpapi.Actions{Param: "type", Of: map[string]httpapi.Action{
 		"aggregate": {Do: httpapi.Do(a.aggregate)},
 	}}, with(ofReviewer(changes), httpapi.Params{"date": httpapi.DayForm}))
@@ -59,6 +80,9 @@ func (a *API) stats(c *gin.Context, caller account.User, _ httpapi.None) (answer
 	}
 	reply := statsReplyOf(kind, q, result, a.deps.Now())
 	reply.Pursuit = goal
+	if kind == report.Developer {
+		reply.earned = earnedOf(result.Counts, a.deps.CreditValue)
+	}
 	if kind == report.Campaign && a.deps.Unproven != nil {
 		if reply.Unproven, err = a.deps.Unproven.Unproven(
 			c.Request.Context(), q.CampaignID, q.Since, q.Until,
@@ -313,11 +337,29 @@ type statsAnswer struct {
 	// Unproven counts unverified events by reason, for type=campaign. They are not stored, and only
 	// conversions whose click id cannot be read are part of another number, conversions_unverified.
 	Unproven map[string]int64 `json:"unproven,omitempty"`
+	// earned is set for type=developer.
+	*earned
 
 	Daily       []rowReply       `json:"daily"`
 	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`
 	Breakdown   []rowReply       `json:"breakdown,omitzero"`
 	AsOf        time.Time        `json:"as_of"`
+}
+
+// earned is the worth of the Credits that a publisher earned.
+type earned struct {
+	Value money.Micros `json:"credit_value_usd"` // of one Credit
+	ECPM  money.Micros `json:"publisher_ecpm"`   // of the Credits for 1,000 impressions
+}
+
+// earnedOf returns the worth of the Credits in n. Advertisers pay another amount for the same
+// impressions, which is the eCPM of the figures.
+func earnedOf(n report.Counts, value money.Micros) *earned {
+	e := &earned{Value: value}
+	if seen := n.Impressions(); seen > 0 {
+		e.ECPM = value.MulDiv(1000*int64(n.Credits), seen)
+	}
+	return e
 }
 
 // MarshalJSON returns the three parts as one object.

@@ -255,6 +255,22 @@ func TestStatsOwners(t *testing.T) {
 	}
 }
 
+// A publisher reads what Credits are worth, beside what advertisers paid for the same impressions.
+func TestWorthOfCredits(t *testing.T) {
+	w := newWorld(t)
+	me, publisher := w.advertiser(t), w.advertiser(t)
+	earned, unpaid := event(ledger.Impression, w.Now, money.USD), event(ledger.Impression, w.Now, money.USD)
+	earned.Minted = 1
+	w.happens(t, me, publisher, me.creates(t), earned, unpaid)
+	body := publisher.Get(t, "/api/stats?type=developer").As(200)
+	require.Equal(t, 0.005, body["credit_value_usd"])
+	require.Equal(t, 2.5, body["publisher_ecpm"], "one Credit of two impressions")
+	require.Equal(t, 1000.0, body["ecpm"])
+	none := me.Get(t, "/api/stats?type=developer").As(200)
+	require.Equal(t, 0.0, none["publisher_ecpm"])
+	require.NotContains(t, me.Get(t, "/api/stats").As(200), "credit_value_usd")
+}
+
 func TestAggregate(t *testing.T) {
 	w := newWorld(t)
 	me, admin := w.advertiser(t), w.admin(t)

@@ -34,10 +34,7 @@ func (a *API) mountSuitability(s *httpapi.Server) {
 	})
 	s.Handle(http.MethodGet, "/api/stats/suitability", httpapi.Do(a.refusals), httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
-		Params: httpapi.Params{
-			"developer_id": httpapi.IDForm, "key": httpapi.IDForm, "since": httpapi.DayForm, "until": httpapi.DayForm,
-			"format": httpapi.WordForm("json", "csv"), "bom": httpapi.SwitchForm,
-		},
+		Params: ofDays(httpapi.Params{"developer_id": httpapi.IDForm, "key": httpapi.IDForm}),
 	})
 	s.Handle(http.MethodGet, "/api/admin/suitability", httpapi.Do(a.networkRefusals), ofNetwork())
 }

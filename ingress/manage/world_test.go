@@ -94,7 +94,7 @@ func (w *world) management() *manage.API {
 		},
 		Families:  w.Store.Families,
 		AdReports: w.Store.AdReports, Cases: w.Store.Publishers, Now: w.Clock,
-		Publish: w.Store.Accounts, Flags: w.flags,
+		Publish: w.Store.Accounts, Flags: w.flags, CreditValue: money.USD / 200,
 		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
 			if w.unfunded == nil {
 				return false, nil

@@ -82,8 +82,10 @@ type banner struct {
 }
 
 // preview returns the draft, possibly incomplete, as each protocol would show it.
-func (a *API) preview(_ *gin.Context, _ account.User, in campaign.Fields) (reply, error) {
-	draft, err := a.deps.Campaigns.Plan(in)
+func (a *API) preview(
+	_ *gin.Context, _ account.User, in httpapi.AsRead[campaign.Fields, campaign.Sent],
+) (reply, error) {
+	draft, err := a.deps.Campaigns.Plan(in.In)
 	if err != nil {
 		return reply{}, err
 	}

@@ -55,6 +55,13 @@ const (
 	maxROAS = 1_000_000 * money.USD
 )
 
+// Sent has the fields that a caller may send with a draft that is not stored: those of a campaign, as
+// it was read, and the choices of its creation.
+type Sent struct {
+	Campaign
+	UseAdCredit bool `json:"use_ad_credit"`
+}
+
 // Fields holds the fields of a campaign that its owner sets. A nil pointer or slice leaves a field
 // unchanged, or at its default on creation.
 type Fields struct {

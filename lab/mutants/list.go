@@ -583,6 +583,12 @@ var mutants = []mutant{
 		tests: []string{"./ingress/rtb"}, run: "TestNoticesThatProveNothing",
 	},
 	{
+		name: "unknown-condition", protects: "a condition that a report does not know never selects everything",
+		file: "ingress/httpapi/exact.go",
+		old:  "	case !known && (!selects || name != r.at.param):", new: "	case !known && !selects && false:",
+		tests: []string{"./ingress/httpapi"}, run: "TestExactRoutes",
+	},
+	{
 		name: "scans-turns", protects: "an account with many scans delays its own, not those of others",
 		file: "ingress/httpapi/scans.go",
 		old:  "if current.running >= scansOfOne {", new: "if current.running > scansInWait {",

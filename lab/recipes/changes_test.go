@@ -72,6 +72,7 @@ const (
         "operationId": "countAudit", "tags": ["accounts"], "summary": "How often it was changed", "security": [{"userToken": []}],
         "responses": {
           "200": {"description": "The entries about the caller's account", "content": {"application/json": {"schema": {"type": "object", "required": ["entries"], "properties": {"entries": {"type": "integer", "minimum": 0}}}}}},
+          "400": {"$ref": "#/components/responses/BadRequest"},
           "401": {"$ref": "#/components/responses/Unauthorized"},
           "403": {"$ref": "#/components/responses/Forbidden"},
           "429": {"$ref": "#/components/responses/RateLimited"},

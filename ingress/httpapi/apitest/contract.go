@@ -165,6 +165,7 @@ type Operation struct {
 	Values       []string        // values of the selector
 	Callers      map[string]bool // names of the accepted schemes; "" for anyone
 	IDs          []string        // query parameters that hold a UUID
+	Query        []string        // query parameters
 	Body         bool            // accepts application/json
 	Idempotent   bool            // accepts an Idempotency-Key, and documents the 409 of its misuse
 }
@@ -179,6 +180,9 @@ func (c *Contract) Describe() (all []Operation) {
 		for method, op := range item.Operations() {
 			o := Operation{Method: method, Path: path, Callers: map[string]bool{}, Body: takesJSON(op)}
 			for _, p := range op.Parameters {
+				if p.Value.In == "query" {
+					o.Query = append(o.Query, p.Value.Name)
+				}
 				switch {
 				case p.Value.In == "header" && p.Value.Name == "Idempotency-Key":
 					o.Idempotent = op.Responses.Value("409") != nil
@@ -207,6 +211,29 @@ func (c *Contract) Describe() (all []Operation) {
 		}
 	}
 	return all
+}
+
+// Fields returns the fields of an operation's JSON body, at its top level.
+func (c *Contract) Fields(method, path string) map[string]bool {
+	fields := map[string]bool{}
+	item := c.published.Paths.Value(path)
+	if item == nil || item.GetOperation(method) == nil || !takesJSON(item.GetOperation(method)) {
+		return fields
+	}
+	body := item.GetOperation(method).RequestBody.Value.Content["application/json"]
+	addFields(body.Schema.Value, fields)
+	return fields
+}
+
+func addFields(of *openapi3.Schema, to map[string]bool) {
+	for name := range of.Properties {
+		to[name] = true
+	}
+	for _, parts := range []openapi3.SchemaRefs{of.AllOf, of.AnyOf, of.OneOf} {
+		for _, part := range parts {
+			addFields(part.Value, to)
+		}
+	}
 }
 
 // Question is a query parameter whose values the document restricts.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"adnet/ingress/httpapi"
@@ -26,40 +27,52 @@ type mounted struct {
 	callers    map[string]bool
 	values     []string
 	idempotent bool
+	exact      bool
+	params     map[string]bool // of the query
 }
 
-// onlyOf is the policy of an action's path, without the other actions.
-func onlyOf(route httpapi.Route) *mounted {
-	m := &mounted{callers: map[string]bool{}, idempotent: route.Policy.Idempotent == httpapi.Yes}
+// add adds the properties of a route that a document's operation combines.
+func (m *mounted) add(route httpapi.Route) {
 	for access, scheme := range schemes {
 		if route.Policy.Auth&access != 0 {
 			m.callers[scheme] = true
 		}
 	}
+	m.idempotent = m.idempotent || route.Policy.Idempotent == httpapi.Yes
+	m.exact = m.exact || route.Exact
+	for name := range route.Policy.Params {
+		m.params[name] = true
+	}
+}
+
+func newMounted() *mounted { return &mounted{callers: map[string]bool{}, params: map[string]bool{}} }
+
+// onlyOf is the policy of an action's path, without the other actions.
+func onlyOf(route httpapi.Route) *mounted {
+	m := newMounted()
+	m.add(route)
 	return m
 }
 
 var parameter = regexp.MustCompile(`:(\w+)`)
 
-// The table of routes and openapi.json have the same operations, with the same actions, callers and
-// idempotency keys.
+// The table of routes and openapi.json have the same operations, with the same actions, callers,
+// idempotency keys and, where a route refuses unknown parameters, the same parameters.
 func TestRoutesAndDocumentAgree(t *testing.T) {
 	routes := map[string]*mounted{}
 	for _, route := range endpoints.Routes(t) {
 		name := route.Method + " " + parameter.ReplaceAllString(route.Path, "{$1}")
 		if routes[name] == nil {
-			routes[name] = &mounted{callers: map[string]bool{}}
+			routes[name] = newMounted()
 		}
 		m := routes[name]
-		for access, scheme := range schemes {
-			if route.Policy.Auth&access != 0 {
-				m.callers[scheme] = true
-			}
-		}
+		m.add(route)
 		if route.Value != "" {
 			m.values = append(m.values, route.Value)
 		}
-		m.idempotent = m.idempotent || route.Policy.Idempotent == httpapi.Yes
+		if route.Param != "" {
+			m.params[route.Param] = true
+		}
 		if route.Param == "action" && route.Value != "" && route.Value != "payout" { // retired
 			routes[name+"/"+route.Value] = onlyOf(route)
 		}
@@ -71,8 +84,9 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 		m := routes[name]
 		require.Equal(t, m.callers, op.Callers, "the callers of %s", name)
 		require.Equal(t, m.idempotent, op.Idempotent, "the Idempotency-Key of %s", name)
-		if name != "GET /api/stats" { // its type is read with the rest of the question
-			require.ElementsMatch(t, m.values, op.Values, "the actions of %s", name)
+		require.ElementsMatch(t, m.values, op.Values, "the actions of %s", name)
+		if m.exact {
+			assert.ElementsMatch(t, slices.Collect(maps.Keys(m.params)), op.Query, "the parameters of %s", name)
 		}
 	}
 }
