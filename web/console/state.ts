@@ -133,6 +133,12 @@ export const time = (at: string | undefined) => {
     `${name}`
   );
 };
+/** The time of day, to the second. */
+export const clock = (at: number) =>
+  new Intl.DateTimeFormat(locale(), {
+    timeStyle: 'long',
+    timeZone: zone.value === 'utc' ? 'UTC' : undefined,
+  }).format(at);
 export const date = (at: string) =>
   new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(at));
 
