@@ -12,6 +12,7 @@ import {
 import { formatUSD, type Amount } from '../shared/money';
 import { en, type Messages } from './i18n/en';
 import type { translate, Trial } from './i18n/trial';
+import { part } from './ui/part';
 
 export { base };
 export type Info = Schemas['Info'];
@@ -87,17 +88,19 @@ export const texts = <T extends object>(english: T, german: T): T =>
   lang.value === 'de' ? german : lang.value === 'en' ? english : trial!(english, lang.value);
 
 export async function setLang(to: Lang) {
-  if (to !== 'en' && to !== 'de') trial = (await import('./i18n/trial')).translate;
-  messages.value = to === 'de' ? (await import('./i18n/de')).de : to === 'en' ? en : trial!(en, to);
+  store('lang', to); // first, so that it holds when the page is loaded anew
+  if (to !== 'en' && to !== 'de') trial = (await part(() => import('./i18n/trial'))).translate;
+  const german = to === 'de' && (await part(() => import('./i18n/de'))).de;
+  messages.value = german || (to === 'en' ? en : trial!(en, to as Trial));
   lang.value = to;
-  store('lang', to);
 }
 
 /** The reader's selected language, or the browser's. */
 export async function firstLang() {
   const wanted = stored('lang') ?? navigator.language;
-  if (wanted.startsWith('de')) await setLang('de');
-  else if (wanted === 'en-XA' || wanted === 'he-XB') await setLang(wanted);
+  const to = wanted.startsWith('de') ? 'de' : wanted;
+  if (to !== 'de' && to !== 'en-XA' && to !== 'he-XB') return;
+  await setLang(to).catch(() => {}); // English can be read, an empty page cannot
 }
 
 effect(() => {
