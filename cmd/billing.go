@@ -25,9 +25,13 @@ func (r *ingressRole) billing() error {
 	if err != nil {
 		return err
 	}
+	creditValue, err := r.inputs.Money.Value()
+	if err != nil {
+		return err
+	}
 	billing.New(billing.Deps{
 		Metrics: r.metrics, Users: r.Stores.Accounts, Ledger: r.Stores.Ledger,
-		Publishers: r.Stores.Publishers, Payments: payments,
+		Publishers: r.Stores.Publishers, Payments: payments, CreditValue: creditValue,
 		Demo: demo, Deliveries: r.limits,
 		Prepaid: r.inputs.Money.Required(), Now: time.Now,
 	}).Mount(r.http)

@@ -61,6 +61,8 @@ type Deps struct {
 
 	Publishers Publishers // quarantine and mint caps
 
+	CreditValue money.Micros // of one Credit (ADNET_CREDIT_VALUE_USD)
+
 	Deliveries Deliveries // nil: not limited
 
 	Demo    *payment.Demo // the checkout page; set only in in-memory mode

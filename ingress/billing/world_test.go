@@ -95,7 +95,7 @@ func newWorld(t testing.TB, o options) *world {
 		Deliveries: deliveries,
 		Metrics:    prometheus.NewRegistry(), Users: w.Store.Accounts, Ledger: w.Store.Ledger,
 		Publishers: w.Store.Publishers, Payments: payments,
-		Demo: demo, Prepaid: o.prepaid, Now: w.Clock,
+		Demo: demo, Prepaid: o.prepaid, Now: w.Clock, CreditValue: 5_000,
 	}).Mount(w.HTTP)
 	return w
 }

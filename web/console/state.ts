@@ -116,8 +116,8 @@ effect(() => {
   store('theme', theme.value);
 });
 
-export const usd = (amount: Amount | bigint | null | undefined, most = 2) =>
-  formatUSD(amount, locale(), most);
+/** An amount with all its digits: the only form of amounts, so that equal ones are equal texts. */
+export const usd = (amount: Amount | bigint | null | undefined) => formatUSD(amount, locale());
 export const count = (n: Amount | null | undefined) =>
   new Intl.NumberFormat(locale()).format((n ?? 0) as number);
 export const percent = (n: number | null | undefined, most = 2) =>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { api, need } from '../../shared/api';
+import { micros, type Amount } from '../../shared/money';
 import { p } from '../i18n/publish';
 import { base, count, day, percent, t, usd, user } from '../state';
 import { Chart } from '../ui/chart';
@@ -8,6 +9,13 @@ import { Empty, Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
 import { measures, type Measure } from './measures';
 import { Waits } from './waits';
+
+/** What 1,000 impressions earned, in micro-USD rounded to the nearest. */
+function perThousand(credits: number, value: Amount, impressions: number): bigint {
+  if (impressions === 0) return 0n;
+  const n = BigInt(impressions);
+  return (BigInt(credits) * micros(value) * 1000n + n / 2n) / n;
+}
 
 const shownHere: Measure[] = ['impressions', 'credits', 'clicks', 'ctr'];
 
@@ -76,7 +84,12 @@ export default function Publisher() {
                   value={count(s.clicks)}
                   note={percent(s.ctr)}
                 />
-                <Figure id="credits" name={t().creditsEarned} value={count(s.credits)} />
+                <Figure
+                  id="credits"
+                  name={t().creditsEarned}
+                  value={count(s.credits)}
+                  note={p().worth(usd(earned.credit_value_usd))}
+                />
                 <Figure
                   id="available"
                   name={t().creditsAvailable}
@@ -94,7 +107,13 @@ export default function Publisher() {
                   value={count(earned.held)}
                   note={t().creditsHeldHelp}
                 />
-                <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} />
+                <Figure
+                  id="own-ecpm"
+                  name={p().ownECPM}
+                  value={usd(perThousand(s.credits, earned.credit_value_usd, s.impressions))}
+                  note={p().ownECPMHelp}
+                />
+                <Figure id="ecpm" name={p().paidECPM} value={usd(s.ecpm)} />
               </dl>
               <Card wide>
                 <div class="row spread">
