@@ -67,7 +67,7 @@ type Deps struct {
 
 	Demo        *payment.Demo // the checkout page; set only in in-memory mode
 	Prepaid     bool          // ADNET_PREPAID=required
-	CreditValue money.Micros  // total budget in USD that one Credit pays for
+	CreditValue money.Micros  // total budget in USD that one Credit pays for (ADNET_CREDIT_VALUE_USD)
 	Now         func() time.Time
 }
 

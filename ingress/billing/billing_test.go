@@ -276,6 +276,7 @@ func TestHistoryAndEarnings(t *testing.T) {
 	require.Equal(t, object{"date": today, "credits": 1.0}, e["daily"].([]any)[29])
 	require.EqualValues(t, 1, e["total"])
 	require.EqualValues(t, 0, e["available"], "nothing was released")
+	require.EqualValues(t, 0.005, e["credit_value_usd"])
 	require.EqualValues(t, 1, e["credits_pending"])
 	require.Equal(t, "UTC", e["timezone"])
 	e = publisher.Call(t, "GET", "/api/billing?action=earnings&since=2026-01-01&until=2026-01-02", nil).As(200)

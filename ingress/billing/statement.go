@@ -226,7 +226,8 @@ func (a *API) earnings(c *gin.Context, caller account.User, in accountQuery) (an
 	}
 	reply := httpapi.Object{
 		"developer_id": p.developer, "since": first.String(), "until": last.String(), "timezone": "UTC",
-		"daily": daily, "total": e.Total, "available": credits.Spendable, "held": credits.Held + credits.Quarantined,
+		"credit_value_usd": a.deps.CreditValue,
+		"daily":            daily, "total": e.Total, "available": credits.Spendable, "held": credits.Held + credits.Quarantined,
 	}
 	answerCredits(reply, credits)
 	return httpapi.Table("adnet-earnings-"+first.String()+"-"+last.String(), reply, func() [][]string {

@@ -71,9 +71,20 @@ type reply struct {
 	Markdown jsontext.Value `json:"markdown"`
 	Banners  []banner       `json:"banners"`
 	VAST     string         `json:"vast"`
-	// Sample reports whether the demo's media replace missing media of the draft.
+	// Sample reports whether the demo's media replace media of the draft that cannot be loaded.
 	Sample bool `json:"sample"`
+	// Unserved has the surfaces that cannot show the campaign, each with the reason.
+	Unserved map[string]reason `json:"unserved"`
 }
+
+// reason is the cause for which a surface cannot show a campaign.
+type reason string
+
+const (
+	needsImage reason = "image" // banners show images only
+	needsVideo reason = "video" // players show videos only
+	needsView  reason = "view"  // the campaign pays for views, which the surface cannot report
+)
 
 type banner struct {
 	Width  int    `json:"width"`
@@ -92,28 +103,21 @@ func (a *API) preview(
 	return a.of(draft)
 }
 
-// of renders a draft for every surface. Without loadable media it uses the demo's: a picture, and a
-// film for the player.
+// of renders a draft for every surface that can show it. The demo's media stand in for media that
+// cannot be loaded; a draft without media is shown without.
 func (a *API) of(draft campaign.Campaign) (reply, error) {
 	draft.ID = uuid.New()
 	base := strings.TrimSuffix(a.deps.BaseURL(), "/")
 	links := base + "/console/preview"
-	result := reply{Banners: []banner{}, Sample: !loads(draft.MediaURL)}
+	result := reply{Banners: []banner{}, Sample: draft.MediaURL != "" && !loads(draft.MediaURL)}
+	if result.Sample {
+		draft.MediaURL = base + sampleOf(draft.Format)
+	}
 	if !loads(draft.LogoURL) {
 		draft.LogoURL = ""
 	}
 	if !loads(draft.PosterURL) {
 		draft.PosterURL = ""
-	}
-	film := draft
-	if film.Format = campaign.Video; result.Sample || draft.Format != campaign.Video {
-		film.MediaURL = base + filmPath
-	}
-	if result.Sample {
-		draft.MediaURL = base + picturePath
-		if draft.Format == campaign.Video {
-			draft.MediaURL = base + filmPath
-		}
 	}
 	ad, err := offer.Preview(&draft, links, a.deps.Disclosure)
 	if err != nil {
@@ -126,16 +130,41 @@ func (a *API) of(draft campaign.Campaign) (reply, error) {
 	result.Ad = jsontext.Value(text[len(`{"ad":`) : len(text)-1])
 	result.MCP, result.Markdown = mcp.AppendAd(nil, &ad), mcp.AppendMarkdown(nil, &ad)
 	size := sizes[:]
-	banners, _ := rtb.Preview(&ad, links, size, a.deps.VideoSec)
+	banners, vast := rtb.Preview(&ad, links, size, a.deps.VideoSec)
 	for i, html := range banners {
 		result.Banners = append(result.Banners, banner{size[i][0], size[i][1], html})
 	}
-	played, err := offer.Preview(&film, links, a.deps.Disclosure)
-	if err != nil {
-		return reply{}, err
-	}
-	_, result.VAST = rtb.Preview(&played, links, nil, a.deps.VideoSec)
+	result.VAST, result.Unserved = vast, unserved(&draft, len(banners) > 0, vast != "")
 	return result, nil
+}
+
+// unserved returns the surfaces that cannot show a draft, which fills banners or players or
+// neither. Bids and chats cannot report a view, so a campaign that pays for views never wins there
+// (auction.Request.Views).
+func unserved(draft *campaign.Campaign, banners, player bool) map[string]reason {
+	list := map[string]reason{}
+	if !banners {
+		list["banner"] = needsImage
+	}
+	if !player {
+		list["vast"] = needsVideo
+	}
+	if draft.Billing() == campaign.VCPM {
+		for _, surface := range [...]string{"banner", "embed", "vast"} {
+			if list[surface] == "" {
+				list[surface] = needsView
+			}
+		}
+	}
+	return list
+}
+
+// sampleOf returns the path of the demo's media of a format.
+func sampleOf(f campaign.Format) string {
+	if f == campaign.Video {
+		return filmPath
+	}
+	return picturePath
 }
 
 // loads reports whether a link can be loaded. It cannot if it is empty or has one of the names

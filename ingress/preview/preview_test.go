@@ -65,8 +65,9 @@ type display struct {
 		Width, Height int
 		HTML          string
 	}
-	VAST   string
-	Sample bool
+	VAST     string
+	Sample   bool
+	Unserved map[string]string
 }
 
 func (w *world) shows(t *testing.T, draft map[string]any) (s display, text string) {
@@ -81,24 +82,36 @@ func (w *world) shows(t *testing.T, draft map[string]any) (s display, text strin
 
 func TestPreviewOfADraft(t *testing.T) {
 	w := newWorld(t)
-	s, _ := w.shows(t, map[string]any{"headline": "Chess lessons", "cta_url": "https://shop.com/"})
-	require.True(t, s.Sample)
+	// A draft without a picture is shown without one, and not where it never runs.
+	s, text := w.shows(t, map[string]any{"headline": "Chess lessons", "cta_url": "https://shop.com/"})
+	require.False(t, s.Sample)
 	require.Equal(t, "Chess lessons", s.Ad.Headline)
 	require.Equal(t, "Chess lessons", s.MCP.Headline)
 	require.Contains(t, s.Markdown, "Sponsored")
+	require.NotContains(t, text, "/demo/media/")
+	require.Equal(t, map[string]string{"banner": "image", "vast": "video"}, s.Unserved)
+	require.Empty(t, s.Banners)
+	require.Empty(t, s.VAST)
+	// The demo's media stand in for those that cannot be loaded.
+	s, _ = w.shows(t, map[string]any{"headline": "Chess lessons", "media_url": "https://media.shop.example/p.png"})
+	require.True(t, s.Sample)
 	require.True(t, strings.HasSuffix(s.Ad.ImageURL, "/demo/media/picture.svg"), s.Ad.ImageURL)
 	require.Len(t, s.Banners, 5)
 	require.Contains(t, s.Banners[0].HTML, "width:300px;height:250px")
-	require.Contains(t, s.VAST, "/demo/media/film.webm")
-	require.NoError(t, xml.Unmarshal([]byte(s.VAST), new(struct{})))
-	// Loadable media are shown unchanged. Media with the demo's names are not requested.
+	require.Equal(t, map[string]string{"vast": "video"}, s.Unserved)
+	// Loadable media are shown unchanged.
 	s, _ = w.shows(t, map[string]any{"headline": "Chess lessons", "media_url": "https://cdn.shop.com/p.png"})
 	require.False(t, s.Sample)
 	require.Equal(t, "https://cdn.shop.com/p.png", s.Ad.ImageURL)
-	s, _ = w.shows(t, map[string]any{"headline": "Films", "format": "video", "media_url": "https://cdn.shop.com/f.mp4"})
+	s, _ = w.shows(t, map[string]any{
+		"headline": "Films", "format": "video", "media_url": "https://cdn.shop.com/f.mp4", "billing_event": "viewable",
+	})
 	require.Contains(t, s.VAST, "https://cdn.shop.com/f.mp4")
+	require.NoError(t, xml.Unmarshal([]byte(s.VAST), new(struct{})))
 	require.Empty(t, s.Banners)
-	_, text := w.shows(
+	require.Equal(t, map[string]string{"banner": "image", "embed": "view", "vast": "view"}, s.Unserved)
+	// Media at the demo's names are not requested.
+	s, text = w.shows(
 		t,
 		map[string]any{
 			"headline": "Films", "format": "video", "media_url": "https://media.shop.example/f.mp4",
@@ -106,6 +119,7 @@ func TestPreviewOfADraft(t *testing.T) {
 		},
 	)
 	require.NotContains(t, text, "media.shop.example")
+	require.Contains(t, s.VAST, "/demo/media/film.webm")
 
 	for _, token := range []string{"", "Bearer x"} {
 		require.Equal(
@@ -125,7 +139,9 @@ func TestPreviewOfADraft(t *testing.T) {
 // to pages that record nothing.
 func TestPreviewTokensAreInvalid(t *testing.T) {
 	w := newWorld(t)
-	s, text := w.shows(t, map[string]any{"headline": "Chess", "cta_url": "https://shop.com/", "bid_amount": 1000})
+	s, text := w.shows(t, map[string]any{
+		"headline": "Chess", "cta_url": "https://shop.com/", "bid_amount": 1000, "format": "image",
+	})
 	require.True(t, s.Ad.Sandbox)
 	found := regexp.MustCompile(
 		`(?:auction_id=|/s/|/r/|"auction_id":")([A-Za-z0-9_.-]{40,})`,
@@ -157,13 +173,14 @@ func TestHostileDraft(t *testing.T) {
 		`"><img src=x onerror=alert(1)>`, `</script><script>alert(1)`, `]]><x>`, "javascript:alert(1)",
 		`${AUCTION_PRICE}`, `[x](javascript:y)`,
 	} {
-		s, _ := w.shows(
-			t,
-			map[string]any{
-				"headline": text, "subtext": text, "cta_label": text,
-				"cta_url": "https://shop.com/?" + strings.ReplaceAll(strings.ReplaceAll(text, " ", ""), `\`, ""),
-			},
-		)
+		draft := map[string]any{
+			"headline": text, "subtext": text, "cta_label": text, "format": "video", "media_url": "https://shop.com/f.mp4",
+			"cta_url": "https://shop.com/?" + strings.ReplaceAll(strings.ReplaceAll(text, " ", ""), `\`, ""),
+		}
+		film, _ := w.shows(t, draft)
+		draft["format"], draft["media_url"] = "image", ""
+		s, _ := w.shows(t, draft)
+		require.NotEmpty(t, s.Banners)
 		for _, b := range s.Banners {
 			for z := htmlparser.NewTokenizer(strings.NewReader(b.HTML)); ; {
 				kind := z.Next()
@@ -180,8 +197,8 @@ func TestHostileDraft(t *testing.T) {
 			}
 			require.NotContains(t, b.HTML, "${")
 		}
-		require.NoError(t, xml.Unmarshal([]byte(s.VAST), new(struct{})), s.VAST)
-		require.NotContains(t, s.VAST, "<x>")
+		require.NoError(t, xml.Unmarshal([]byte(film.VAST), new(struct{})), film.VAST)
+		require.NotContains(t, film.VAST, "<x>")
 		require.NotRegexp(t, `[^\\]\]\(javascript:`, s.Markdown)
 	}
 }

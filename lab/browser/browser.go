@@ -4,6 +4,7 @@ package browser
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -11,10 +12,12 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -355,6 +358,36 @@ func (t *Tab) attach(frame target.ID) *Tab {
 		return nil
 	}
 	return f
+}
+
+// Reply is a reply of a test in place of the server.
+type Reply struct {
+	Status     int64
+	Type, Body string
+}
+
+// Instead replies to the tab's requests of a pattern of addresses, in which * is any text, in place
+// of the server. The server replies where answer returns nil. n counts the requests from 0.
+func (t *Tab) Instead(pattern string, answer func(n int64) *Reply) error {
+	var count atomic.Int64
+	chromedp.ListenTarget(t.ctx, func(event any) {
+		e, paused := event.(*fetch.EventRequestPaused)
+		if !paused {
+			return
+		}
+		n := count.Add(1) - 1
+		go func() {
+			r := answer(n)
+			if r == nil {
+				_ = t.Do(fetch.ContinueRequest(e.RequestID))
+				return
+			}
+			_ = t.Do(fetch.FulfillRequest(e.RequestID, r.Status).
+				WithResponseHeaders([]*fetch.HeaderEntry{{Name: "Content-Type", Value: r.Type}}).
+				WithBody(base64.StdEncoding.EncodeToString([]byte(r.Body))))
+		}()
+	})
+	return t.Do(fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: pattern}}))
 }
 
 // Accept confirms all later dialogs of the page's scripts.

@@ -239,7 +239,7 @@ func (w *world) breakdownsShowTheAPIs(t *testing.T, owner, publisher party, sql 
 				inStore = sql.campaign(owner.campaign, by)
 			}
 		})
-		matches(t, by, texts, want, columnsOf{{"impressions", 0}, {"clicks", 0}, {"ctr", 2}, {"spend_usd", 4}})
+		matches(t, by, texts, want, columnsOf{{"impressions", 0}, {"clicks", 0}, {"ctr", 2}, {"spend_usd", 6}})
 		if sql != nil {
 			require.Equal(t, inStore, counts(t, want), "the campaign by %s", by)
 		}
@@ -280,7 +280,7 @@ func (w *world) breakdownsShowTheAPIs(t *testing.T, owner, publisher party, sql 
 			t, "places by "+by, texts, want,
 			columnsOf{
 				{"requests", 0}, {"filled", 0}, {"fill_rate", 2}, {"impressions", 0}, {"clicks", 0}, {"credits", 0},
-				{"ecpm", 4},
+				{"ecpm", 6},
 			},
 		)
 		if sql != nil {

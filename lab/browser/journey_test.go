@@ -130,8 +130,15 @@ func TestFullJourney(t *testing.T) {
 	require.NoError(t, admin.Do(chromedp.Click(`[data-act="approve"]`, chromedp.ByQuery)))
 	require.NoError(
 		t,
+		admin.Await(`document.querySelector('dialog[open]')?.textContent.includes('zymurgy')`),
+		"what the policy holds is approved after a question",
+	)
+	require.NoError(t, admin.Do(chromedp.Click(`dialog[open] .primary`, chromedp.ByQuery)))
+	require.NoError(
+		t,
 		admin.Await(`![...document.querySelectorAll('.queue button')].some((b) => b.textContent.includes('zymurgy'))`),
 	)
+	decided(t, admin)
 
 	publisher := w.tab(t, "publisher", desk)
 	require.NoError(t, publisher.Open(w.base+"/console/keys"))

@@ -230,8 +230,8 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 	figures(owner, "/console/overview", func() map[string]display {
 		overview = w.ask(t, owner, "/api/stats?type=overview&since="+since)
 		return map[string]display{
-			"spend-today": {is: spent, decimals: 4}, "spend-month": {is: spent, decimals: 4},
-			"balance":     {is: balance.number(t, "balance"), decimals: 2},
+			"spend-today": {is: spent, decimals: 6}, "spend-month": {is: spent, decimals: 6},
+			"balance":     {is: balance.number(t, "balance"), decimals: 6},
 			"impressions": {is: overview.number(t, "impressions")}, "ctr": {is: overview.number(t, "ctr"), decimals: 2},
 		}
 	})
@@ -240,7 +240,7 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 		return map[string]display{
 			"impressions": {is: campaign.number(t, "impressions")}, "clicks": {is: campaign.number(t, "clicks")},
 			"ctr":   {is: campaign.number(t, "ctr"), decimals: 2},
-			"spend": {is: spent, decimals: 4}, "ecpm": {is: campaign.number(t, "ecpm"), decimals: 4},
+			"spend": {is: spent, decimals: 6}, "ecpm": {is: campaign.number(t, "ecpm"), decimals: 6},
 			"conversions": {is: campaign.number(t, "conversions")},
 			"invalid": {is: new(big.Rat).Add(
 				campaign.number(t, "invalid_impressions"), campaign.number(t, "invalid_clicks"),
@@ -257,9 +257,9 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 			`[...document.querySelector('tr[data-id="`+created.Campaign.ID+`"]').cells].map((c) => c.textContent)`, &cells,
 		)),
 	)
-	same(t, "campaigns: spent", cells[4], 4, spent)
+	same(t, "campaigns: spent", cells[4], 6, spent)
 	same(t, "campaigns: ctr", cells[5], 2, campaign.number(t, "ctr"))
-	same(t, "campaigns: ecpm", cells[6], 2, campaign.number(t, "ecpm"))
+	same(t, "campaigns: ecpm", cells[6], 6, campaign.number(t, "ecpm"))
 	figures(owner, "/console/billing", func() map[string]display {
 		balance = w.ask(t, owner, "/api/billing/balance?"+mine[1:]) // what is reserved is let go in its own time
 		return map[string]display{
@@ -283,7 +283,13 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 			"impressions": {is: counted.number(t, "impressions")}, "clicks": {is: counted.number(t, "clicks")},
 			"credits":   {is: counted.number(t, "credits")},
 			"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")},
-			"pending": {is: waiting.number(t, "credits_pending")}, "ecpm": {is: counted.number(t, "ecpm"), decimals: 4},
+			"pending": {is: waiting.number(t, "credits_pending")}, "ecpm": {is: counted.number(t, "ecpm"), decimals: 6},
+			"own-ecpm": {is: new(big.Rat).Mul(
+				earned.number(t, "credit_value_usd"),
+				new(big.Rat).Quo(
+					new(big.Rat).Mul(counted.number(t, "credits"), big.NewRat(1000, 1)), counted.number(t, "impressions"),
+				),
+			), decimals: 6},
 		}
 	})
 	require.Equal(t, big.NewRat(seenTimes, 1), counted.number(t, "impressions"))
@@ -297,7 +303,7 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 			"fill":        {is: requests.number(t, "fill_rate"), decimals: 2, within: whole},
 			"impressions": {is: network.number(t, "impressions"), within: whole},
 			"clicks":      {is: network.number(t, "clicks"), within: whole},
-			"spend":       {is: network.number(t, "spend_usd"), decimals: 2, within: whole},
+			"spend":       {is: network.number(t, "spend_usd"), decimals: 6, within: whole},
 			"credits":     {is: network.number(t, "credits"), within: whole},
 			"invalid":     {is: network.number(t, "invalid_traffic"), within: whole},
 		}

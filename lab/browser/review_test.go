@@ -74,12 +74,14 @@ func TestReviewByKeyboard(t *testing.T) {
 	at("Review row 3")
 	press("a")
 	focused("Review row 2")
+	decided(t, tab)
 	status(ids[3], "active")
 	press("r")
 	require.NoError(t, tab.Do(chromedp.WaitVisible(`dialog[open] textarea`, chromedp.ByQuery)))
 	w.examine(t, tab, desk)
 	press("It says nothing." + kb.Tab + kb.Enter)
 	focused("Review row 1")
+	decided(t, tab)
 	status(ids[2], "rejected")
 
 	// Two rows at once: the boxes by Space, the button by Enter.
@@ -90,6 +92,7 @@ func TestReviewByKeyboard(t *testing.T) {
 	}
 	require.NoError(t, tab.Do(chromedp.Focus(`[data-act=approve-all]`, chromedp.ByQuery), chromedp.KeyEvent(kb.Enter)))
 	require.NoError(t, tab.Await(`document.querySelector('.bulk output').textContent.includes('2 approved')`))
+	decided(t, tab)
 	status(ids[0], "active")
 	status(ids[1], "active")
 
@@ -108,6 +111,8 @@ func TestReviewByKeyboard(t *testing.T) {
 		w.examine(t, tab, v)
 	}
 	press("a")
+	require.NoError(t, tab.Do(chromedp.WaitVisible(`dialog[open] .primary`, chromedp.ByQuery)))
+	press(kb.Enter) // a change of what was approved is a finding
 	require.NoError(t, tab.Await(`!document.querySelector('li[data-id="`+changed+`"]')`))
 	require.Empty(t, tab.Problems())
 }
@@ -193,6 +198,17 @@ func TestReportedAdWaitsInTheQueue(t *testing.T) {
 	require.NoError(t, tab.Await(`!document.querySelector('li[data-id="`+id+`"]')`))
 	require.Empty(t, append(reader.Problems(), tab.Problems()...))
 }
+
+// decided has the decisions of a tab be sent now, as if the page were left, and waits for the
+// server's answers.
+func decided(t *testing.T, tab *browser.Tab) {
+	t.Helper()
+	require.NoError(t, tab.Do(chromedp.Evaluate(`dispatchEvent(new Event('pagehide')) && 1`, nil)))
+	require.NoError(t, tab.Await(unsent))
+}
+
+// unsent is true when no decision of the page waits for an answer.
+const unsent = `!sessionStorage.getItem('adnet.decided') && !document.querySelector('[data-toast]')`
 
 // registered is a fresh account that is logged in: its token and its id.
 func (w *world) registered(t *testing.T, name string) (token, id string) {

@@ -1,9 +1,22 @@
-import { LocationProvider, Router, Route, lazy, ErrorBoundary, useLocation } from 'preact-iso';
+import {
+  ErrorBoundary,
+  LocationProvider,
+  Route,
+  Router,
+  lazy as suspended,
+  useLocation,
+} from 'preact-iso';
 import { useEffect } from 'preact/hooks';
 import { base, calls, info, infoFailed, isAdmin, loadInfo, t, user } from './state';
 import { Shell } from './shell';
 import { Landing } from './screens/landing';
 import { Page } from './ui/page';
+import { part } from './ui/part';
+
+/** A screen that is loaded when it is first shown, or the reason why it cannot be. */
+function lazy<T>(load: () => Promise<{ default: T }>): T {
+  return suspended(() => part(load).catch(() => ({ default: Unloaded as T })));
+}
 
 /** The screens and where they are, below /console/. web/build reads these lines, so that the server
  *  names the modules of the screen that is requested together with the page. */
@@ -117,6 +130,20 @@ function Unreachable() {
         </button>
       </div>
     </main>
+  );
+}
+
+/** Takes the place of a screen whose code cannot be loaded. */
+function Unloaded() {
+  return (
+    <Page title={t().errorTitle}>
+      <div class="state" role="alert" data-state="unloaded">
+        <p>{t().unloaded}</p>
+        <button type="button" onClick={() => location.reload()}>
+          {t().loadAnew}
+        </button>
+      </div>
+    </Page>
   );
 }
 

@@ -15,10 +15,13 @@ import {
   type Theme,
   type Zone,
 } from './state';
+import { sendAll } from './decided';
 import { Icon, Logo, type IconName } from './ui/icons';
+import { Toasts } from './ui/toasts';
 
 /** Ends the session, here and in the cookie. */
 async function signOut() {
+  await sendAll();
   await need(api.POST('/api/auth/logout')).catch(() => {});
   if (info.value) info.value = { ...info.value, user: null };
   location.assign(base + '/');
@@ -133,6 +136,7 @@ export function Shell({ at, children }: { at: string; children: ComponentChildre
         </div>
       </nav>
       {children}
+      <Toasts />
     </div>
   );
 }

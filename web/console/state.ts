@@ -12,6 +12,7 @@ import {
 import { formatUSD, type Amount } from '../shared/money';
 import { en, type Messages } from './i18n/en';
 import type { translate, Trial } from './i18n/trial';
+import { part } from './ui/part';
 
 export { base };
 export type Info = Schemas['Info'];
@@ -87,17 +88,19 @@ export const texts = <T extends object>(english: T, german: T): T =>
   lang.value === 'de' ? german : lang.value === 'en' ? english : trial!(english, lang.value);
 
 export async function setLang(to: Lang) {
-  if (to !== 'en' && to !== 'de') trial = (await import('./i18n/trial')).translate;
-  messages.value = to === 'de' ? (await import('./i18n/de')).de : to === 'en' ? en : trial!(en, to);
+  store('lang', to); // first, so that it holds when the page is loaded anew
+  if (to !== 'en' && to !== 'de') trial = (await part(() => import('./i18n/trial'))).translate;
+  const german = to === 'de' && (await part(() => import('./i18n/de'))).de;
+  messages.value = german || (to === 'en' ? en : trial!(en, to as Trial));
   lang.value = to;
-  store('lang', to);
 }
 
 /** The reader's selected language, or the browser's. */
 export async function firstLang() {
   const wanted = stored('lang') ?? navigator.language;
-  if (wanted.startsWith('de')) await setLang('de');
-  else if (wanted === 'en-XA' || wanted === 'he-XB') await setLang(wanted);
+  const to = wanted.startsWith('de') ? 'de' : wanted;
+  if (to !== 'de' && to !== 'en-XA' && to !== 'he-XB') return;
+  await setLang(to).catch(() => {}); // English can be read, an empty page cannot
 }
 
 effect(() => {
@@ -113,8 +116,8 @@ effect(() => {
   store('theme', theme.value);
 });
 
-export const usd = (amount: Amount | bigint | null | undefined, most = 2) =>
-  formatUSD(amount, locale(), most);
+/** An amount with all its digits: the only form of amounts, so that equal ones are equal texts. */
+export const usd = (amount: Amount | bigint | null | undefined) => formatUSD(amount, locale());
 export const count = (n: Amount | null | undefined) =>
   new Intl.NumberFormat(locale()).format((n ?? 0) as number);
 export const percent = (n: number | null | undefined, most = 2) =>
@@ -133,6 +136,12 @@ export const time = (at: string | undefined) => {
     `${name}`
   );
 };
+/** The time of day, to the second. */
+export const clock = (at: number) =>
+  new Intl.DateTimeFormat(locale(), {
+    timeStyle: 'long',
+    timeZone: zone.value === 'utc' ? 'UTC' : undefined,
+  }).format(at);
 export const date = (at: string) =>
   new Intl.DateTimeFormat(locale(), { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(at));
 

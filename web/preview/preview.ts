@@ -23,6 +23,7 @@ const surface = document.documentElement.dataset.surface;
 const main = document.querySelector('main')!;
 const style = document.head.appendChild(document.createElement('style'));
 style.textContent = `html,body{margin:0}body{font:15px/1.45 system-ui,sans-serif;color:CanvasText;background:Canvas;padding:8px;overflow-wrap:anywhere}
+[data-surface=banner] body{padding:0}
 .embed{border-inline-start:4px solid #4453c9;border-radius:4px;padding:10px 14px;background:color-mix(in srgb,CanvasText 7%,Canvas);display:grid;gap:6px;max-width:432px}
 .embed img{max-width:100%;border-radius:4px}.embed small{opacity:.8}.buttons{display:flex;flex-wrap:wrap;gap:8px;margin-top:8px}
 .buttons span{padding:5px 12px;border-radius:6px;background:color-mix(in srgb,CanvasText 14%,Canvas)}

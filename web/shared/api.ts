@@ -9,6 +9,8 @@ export const base = document.querySelector<HTMLMetaElement>('meta[name=adnet-bas
 
 /** An error reply of the API. */
 export class ApiError extends Error {
+  /** When it was received. */
+  readonly at = Date.now();
   constructor(
     readonly status: number,
     readonly code: string,
@@ -81,6 +83,21 @@ interface Answer<T> {
   response: { status: number; headers: Headers };
 }
 
+interface Said {
+  error?: string;
+  code?: string;
+  field?: string;
+  retry_after?: number;
+  campaign?: Schemas['Campaign'];
+}
+
+/** The error of a reply. One that says that the session has ended ends it here. */
+function refusal(status: number, said: Said): ApiError {
+  if (status === 401 && said.code !== 'invalid_credentials') signedOut();
+  const { code = 'internal', error = '', field, retry_after, campaign } = said;
+  return new ApiError(status, code, error, field, retry_after, campaign);
+}
+
 /** Returns the answer of a call or throws an ApiError. */
 export async function need<T>(call: Promise<Answer<T>>): Promise<Exclude<T, string>> {
   let answer: Answer<T>;
@@ -91,30 +108,20 @@ export async function need<T>(call: Promise<Answer<T>>): Promise<Exclude<T, stri
   }
   if (answer.error === undefined && answer.data !== undefined)
     return answer.data as Exclude<T, string>; // CSV is downloaded
-  const said = (answer.error ?? {}) as {
-    error?: string;
-    code?: string;
-    field?: string;
-    retry_after?: number;
-    campaign?: Schemas['Campaign'];
-  };
-  if (answer.response.status === 401 && said.code !== 'invalid_credentials') signedOut();
-  throw new ApiError(
-    answer.response.status,
-    said.code ?? 'internal',
-    said.error ?? '',
-    said.field,
-    said.retry_after,
-    said.campaign,
-  );
+  throw refusal(answer.response.status, (answer.error ?? {}) as Said);
 }
 
-/** Fetches a text from the API for a download. */
-export async function download(path: string): Promise<Blob> {
-  const response = await fetch(base + path, { headers: { 'X-Adnet-Console': '1' } });
-  if (!response.ok) {
-    const said = await response.json().catch(() => ({}));
-    throw new ApiError(response.status, said.code ?? 'internal', said.error ?? '');
-  }
-  return response.blob();
+/**
+ * Saves a reply of the API as a file, with the name that the API gives it or else that one. A link
+ * would not do: a browser that follows it sends no header of the console, and the reply is 401.
+ */
+export async function save(path: string, name: string): Promise<void> {
+  const response = await fetch(base + path, { headers: { 'X-Adnet-Console': '1' } }).catch(() => {
+    throw new ApiError(0, 'unreachable', '');
+  });
+  if (!response.ok) throw refusal(response.status, await response.json().catch(() => ({})));
+  const given = /filename="?([^";]+)/.exec(response.headers.get('Content-Disposition') ?? '')?.[1];
+  const href = URL.createObjectURL(await response.blob());
+  Object.assign(document.createElement('a'), { href, download: given ?? name }).click();
+  URL.revokeObjectURL(href);
 }

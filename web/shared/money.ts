@@ -62,18 +62,14 @@ function plain(amount: Amount | null | undefined): string {
   return Number.isFinite(n) ? n.toFixed(scale) : '0';
 }
 
-/** An amount in the reader's language, with as many digits as it needs, at least two. */
-export function formatUSD(
-  amount: Amount | bigint | null | undefined,
-  locale: string,
-  most = 2,
-): string {
+/** An amount in the reader's language, unrounded: with as many digits as it needs, at least two. */
+export function formatUSD(amount: Amount | bigint | null | undefined, locale: string): string {
   const text = decimal(typeof amount === 'bigint' ? amount : micros(amount));
   const format = new Intl.NumberFormat(locale, {
     style: 'currency',
     currency: 'USD',
     minimumFractionDigits: 2,
-    maximumFractionDigits: most,
+    maximumFractionDigits: scale,
   });
   // The text is passed unchanged: engines since 2023 format it without conversion to a number.
   return format.format(text as unknown as number);

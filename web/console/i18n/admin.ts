@@ -129,6 +129,11 @@ const en = {
   dismiss: 'Dismiss',
   accountId: 'User id of the account',
   amountUSD: 'Amount in USD',
+  approveSure: (what: string) => `Approve ${what}, which has policy findings?`,
+  approveSureN: (n: number) =>
+    n === 1
+      ? 'Approve 1 campaign with policy findings?'
+      : `Approve ${n} campaigns with policy findings?`,
   rejectSure: (what: string) => `Reject ${what}?`,
   rejectSureN: (n: number) => (n === 1 ? 'Reject 1 campaign?' : `Reject ${n} campaigns?`),
   approvedN: (n: number) => `${n} approved.`,
@@ -282,6 +287,11 @@ const de: Texts<typeof en> = {
   dismiss: 'Verwerfen',
   accountId: 'Nutzer-ID des Kontos',
   amountUSD: 'Betrag in USD',
+  approveSure: (what) => `${what} trotz der Beanstandungen genehmigen?`,
+  approveSureN: (n) =>
+    n === 1
+      ? '1 Kampagne mit Beanstandungen genehmigen?'
+      : `${n} Kampagnen mit Beanstandungen genehmigen?`,
   rejectSure: (what) => `${what} ablehnen?`,
   rejectSureN: (n) => (n === 1 ? '1 Kampagne ablehnen?' : `${n} Kampagnen ablehnen?`),
   approvedN: (n) => `${n} genehmigt.`,

@@ -55,9 +55,19 @@ const en = {
   } as Record<string, string>,
   pending: 'Credits pending',
   pendingHelp: 'No charge backs them yet',
+  worth: (usd: string) => `A Credit is worth ${usd} of a campaign’s budget`,
+  ownECPM: 'Your eCPM',
+  ownECPMHelp: 'The worth of your Credits for 1,000 impressions',
+  paidECPM: 'eCPM of advertisers',
 };
 
-type Texts<T> = { [K in keyof T]: T[K] extends string ? string : Texts<T[K]> };
+type Texts<T> = {
+  [K in keyof T]: T[K] extends string
+    ? string
+    : T[K] extends (...args: infer A) => string
+      ? (...args: A) => string
+      : Texts<T[K]>;
+};
 
 const de: Texts<typeof en> = {
   placements: 'Platzierungen',
@@ -117,6 +127,10 @@ const de: Texts<typeof en> = {
   },
   pending: 'Credits offen',
   pendingHelp: 'Noch deckt sie keine Belastung',
+  worth: (usd) => `Ein Credit ist ${usd} Kampagnenbudget wert`,
+  ownECPM: 'Ihr eCPM',
+  ownECPMHelp: 'Der Wert Ihrer Credits für 1.000 Einblendungen',
+  paidECPM: 'eCPM der Werbetreibenden',
 };
 
 export const p = () => texts(en, de);

@@ -63,10 +63,10 @@ export default function Advertiser() {
                 <Figure
                   id="spend-today"
                   name={t().spendToday}
-                  value={usd(today, 4)}
+                  value={usd(today)}
                   note={t().utcDay}
                 />
-                <Figure id="spend-month" name={t().spendMonth} value={usd(month, 4)} />
+                <Figure id="spend-month" name={t().spendMonth} value={usd(month)} />
                 <Figure
                   id="balance"
                   name={t().balance}

@@ -64,11 +64,11 @@ function Explanation({ a }: { a: Schemas['Explanation'] }) {
           <Figure
             id="price"
             name={t().winnerPrice}
-            value={usd(a.winner.price_usd, 6)}
+            value={usd(a.winner.price_usd)}
             note={a.winner.billing_model.toUpperCase()}
           />
         )}
-        <Figure id="spend" name={t().spend} value={usd(a.spend_usd, 6)} />
+        <Figure id="spend" name={t().spend} value={usd(a.spend_usd)} />
         <Figure id="credits" name={t().credits} value={count(a.credits)} />
       </dl>
       <div class="columns">
@@ -100,7 +100,7 @@ function Explanation({ a }: { a: Schemas['Explanation'] }) {
                         )}
                       </th>
                       <td>{result(c.result)}</td>
-                      <td class="num">{c.effective_cpm == null ? '–' : usd(c.effective_cpm, 6)}</td>
+                      <td class="num">{c.effective_cpm == null ? '–' : usd(c.effective_cpm)}</td>
                     </tr>
                   ))}
                 </tbody>
@@ -137,7 +137,7 @@ function Explanation({ a }: { a: Schemas['Explanation'] }) {
             <dt>{t().breakdownsMore.language}</dt>
             <dd>{r.language || '–'}</dd>
             <dt>{t().floor}</dt>
-            <dd>{usd(r.bidfloor, 6)}</dd>
+            <dd>{usd(r.bidfloor)}</dd>
           </dl>
           {!a.recorded && <p class="note">{t().notRecorded}</p>}
         </Card>
@@ -165,7 +165,7 @@ function Explanation({ a }: { a: Schemas['Explanation'] }) {
                     <th scope="row">{time(e.received_at)}</th>
                     <td>{e.event}</td>
                     <td class="mono">{e.verdict}</td>
-                    <td class="num">{usd(e.charge_usd, 6)}</td>
+                    <td class="num">{usd(e.charge_usd)}</td>
                     <td class="num">{count(e.credits)}</td>
                   </tr>
                 ))}

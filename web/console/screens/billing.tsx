@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { api, download, need, type Schemas } from '../../shared/api';
+import { api, save, need, type Schemas } from '../../shared/api';
 import { micros, typedNumber } from '../../shared/money';
 import { base, count, info, t, time, usd, user } from '../state';
 import { Empty, Loaded, useLoad, words } from '../ui/load';
@@ -30,15 +30,15 @@ export default function Billing() {
               <Figure
                 id="balance"
                 name={t().balance}
-                value={b.balance === undefined ? '–' : usd(b.balance, 6)}
+                value={b.balance === undefined ? '–' : usd(b.balance)}
                 note={b.funding === 'postpaid' ? t().postpaid : t().prepaid}
               />
               <Figure
                 id="available"
                 name={t().available}
-                value={b.available === undefined ? '–' : usd(b.available, 6)}
+                value={b.available === undefined ? '–' : usd(b.available)}
               />
-              {micros(b.owed) > 0n && <Figure id="owed" name={t().owed} value={usd(b.owed, 6)} />}
+              {micros(b.owed) > 0n && <Figure id="owed" name={t().owed} value={usd(b.owed)} />}
               <Figure
                 id="credits"
                 name={t().credits}
@@ -122,25 +122,21 @@ function Statement() {
     .slice(0, 7);
   const [month, setMonth] = useState(last);
   const [problem, setProblem] = useState('');
-  const save = async (e: Event) => {
+  const get = async (e: Event) => {
     e.preventDefault();
     setProblem('');
     try {
-      const blob = await download(
+      await save(
         `/api/billing/statement?month=${encodeURIComponent(month)}&format=csv&bom=1&advertiser_id=${user.value!.id}`,
+        `adnet-${month}.csv`,
       );
-      const link = document.createElement('a');
-      link.href = URL.createObjectURL(blob);
-      link.download = `adnet-${month}.csv`;
-      link.click();
-      URL.revokeObjectURL(link.href);
     } catch (e) {
       setProblem(words(e));
     }
   };
   return (
     <Card title={t().statement}>
-      <form onSubmit={save} class="stack">
+      <form onSubmit={get} class="stack">
         <label>
           {t().month}
           <input
@@ -194,7 +190,7 @@ function History() {
       setBusy(false);
     }
   };
-  const amount = (e: Entry, v: number) => (e.asset === 'USD' ? usd(v, 6) : count(v));
+  const amount = (e: Entry, v: number) => (e.asset === 'USD' ? usd(v) : count(v));
   return (
     <Card wide>
       <div class="row spread">

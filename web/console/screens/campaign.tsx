@@ -6,7 +6,7 @@ import { base, count, day, lang, percent, t, time, usd } from '../state';
 import { suits, titles } from '../i18n/suits';
 import { Chart } from '../ui/chart';
 import { CSV } from '../ui/csv';
-import { Loaded, useLoad, words } from '../ui/load';
+import { Loaded, useLoad, words, type Loading } from '../ui/load';
 import { Card, Figure, Gauge, Page, Status } from '../ui/page';
 import { Preview } from '../ui/preview';
 import { barred, Stopped } from '../ui/stopped';
@@ -32,30 +32,43 @@ const breakdowns = [
   'integration_method',
 ] as const;
 
+type Split = (typeof breakdowns)[number];
+const minute = 60_000;
+
 /** One campaign: its status, numbers, delivery diagnosis and changes. */
 export default function CampaignScreen() {
-  const { params } = useRoute();
-  const id = params.id!;
+  const id = useRoute().params.id!;
+  return <Screen key={id} id={id} />; // no numbers of another one stay on the page
+}
+
+function Screen({ id }: { id: string }) {
   const [days, setDays] = useState(30);
-  const [by, setBy] = useState<(typeof breakdowns)[number]>('host_app');
+  const [by, setBy] = useState<Split>('host_app');
   const since = day(days - 1),
     until = day();
   const campaign = useLoad(
     () => need(api.GET('/api/campaigns/{id}', { params: { path: { id } } })),
     [id],
   );
-  const stats = useLoad(async () => {
-    const of = { type: 'campaign' as const, campaign_id: id };
-    const [now, before] = await Promise.all([
-      need(api.GET('/api/stats', { params: { query: { ...of, since, until, breakdown: by } } })),
-      need(
-        api.GET('/api/stats', {
-          params: { query: { ...of, since: day(2 * days - 1), until: day(days) } },
-        }),
-      ),
-    ]);
-    return { ...now, before };
-  }, [id, days, by]);
+  const counted = (period: { since: string; until: string; breakdown?: Split }) =>
+    need(
+      api.GET('/api/stats', {
+        params: { query: { type: 'campaign', campaign_id: id, ...period } },
+      }),
+    );
+  const stats = useLoad(
+    async () => {
+      const [now, before] = await Promise.all([
+        counted({ since, until }),
+        counted({ since: day(2 * days - 1), until: day(days) }),
+      ]);
+      return { ...now, before };
+    },
+    [id, days],
+    minute,
+  );
+  // Apart from the totals, which another breakdown does not change.
+  const split = useLoad(() => counted({ since, until, breakdown: by }), [id, days, by], minute);
   const name =
     campaign.is === 'loaded'
       ? campaign.data.campaign.name || campaign.data.campaign.headline
@@ -88,18 +101,9 @@ export default function CampaignScreen() {
             <Bound of={c} />
             <Unreviewed of={c} />
             <Loaded of={stats}>
-              {(s) => (
-                <Numbers
-                  s={s}
-                  since={since}
-                  until={until}
-                  days={days}
-                  setDays={setDays}
-                  by={by}
-                  setBy={setBy}
-                />
-              )}
+              {(s) => <Numbers id={id} s={s} days={days} setDays={setDays} />}
             </Loaded>
+            <Breakdown id={id} of={split} since={since} until={until} by={by} setBy={setBy} />
             <div class="columns">
               <Card title={t().budgets}>
                 <p>{t().today}</p>
@@ -123,7 +127,7 @@ export default function CampaignScreen() {
                 <dl class="facts">
                   <dt>{t().bid}</dt>
                   <dd>
-                    {usd(c.bid_amount, 6)} {c.billing_model.toUpperCase()}
+                    {usd(c.bid_amount)} {c.billing_model.toUpperCase()}
                   </dd>
                   <dt>{t().pacing}</dt>
                   <dd>{t().pacings[c.pacing]}</dd>
@@ -276,19 +280,15 @@ function Acts({ of: c, reload }: { of: Campaign; reload: () => void }) {
 }
 
 interface NumbersProps {
+  id: string;
   s: Schemas['Stats'] & { before: Schemas['Stats'] };
-  since: string;
-  until: string;
   days: number;
   setDays: (n: number) => void;
-  by: string;
-  setBy: (b: (typeof breakdowns)[number]) => void;
 }
 
-function Numbers({ s, since, until, days, setDays, by, setBy }: NumbersProps) {
+function Numbers({ id, s, days, setDays }: NumbersProps) {
   const [measure, setMeasure] = useState<Measure>('impressions');
   const [hourly, setHourly] = useState(false);
-  const id = useRoute().params.id!;
   const hours = useLoad(
     async () =>
       hourly
@@ -329,15 +329,10 @@ function Numbers({ s, since, until, days, setDays, by, setBy }: NumbersProps) {
         <Figure
           id="spend"
           name={t().spend}
-          value={usd(s.spend_usd, 4)}
-          note={t().before(usd(b.spend_usd, 4))}
+          value={usd(s.spend_usd)}
+          note={t().before(usd(b.spend_usd))}
         />
-        <Figure
-          id="ecpm"
-          name={t().ecpm}
-          value={usd(s.ecpm, 4)}
-          note={t().before(usd(b.ecpm, 4))}
-        />
+        <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm)} note={t().before(usd(b.ecpm))} />
         <Figure
           id="conversions"
           name={t().conversions}
@@ -416,8 +411,8 @@ function Numbers({ s, since, until, days, setDays, by, setBy }: NumbersProps) {
           <Chart
             key={lang.value}
             title={shown.name}
-            since={since}
-            until={until}
+            since={s.since}
+            until={s.until}
             write={shown.write}
             points={s.daily.map((d) => ({
               date: d.date,
@@ -427,67 +422,81 @@ function Numbers({ s, since, until, days, setDays, by, setBy }: NumbersProps) {
           />
         )}
       </Card>
-      <Card wide>
-        <div class="row spread">
-          <h2>{t().breakdown}</h2>
-          <div class="row">
-            <CSV
-              of={`/api/stats?type=campaign&campaign_id=${id}&since=${since}&until=${until}&breakdown=${by}`}
-            />
-            <label class="pick">
-              <span>{t().by}</span>
-              <select
-                name="by"
-                value={by}
-                onChange={(e) => setBy(e.currentTarget.value as (typeof breakdowns)[number])}
-              >
-                {breakdowns.map((b) => (
-                  <option key={b} value={b}>
-                    {t().breakdownsMore[b]}
-                  </option>
-                ))}
-              </select>
-            </label>
-          </div>
-        </div>
-        {(s.breakdown ?? []).length === 0 ? (
-          <p class="note">{t().noEvents}</p>
-        ) : (
-          <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdown}>
-            <table class="rows" data-table={s.breakdown_by}>
-              <thead>
-                <tr>
-                  <th scope="col">{t().breakdownsMore[(s.breakdown_by ?? by) as 'format']}</th>
-                  <th scope="col" class="num">
-                    {t().impressions}
-                  </th>
-                  <th scope="col" class="num">
-                    {t().clicks}
-                  </th>
-                  <th scope="col" class="num">
-                    {t().ctr}
-                  </th>
-                  <th scope="col" class="num">
-                    {t().spend}
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {s.breakdown!.map((g) => (
-                  <tr key={g.key}>
-                    <th scope="row">{g.key || t().unknown}</th>
-                    <td class="num">{count(g.impressions)}</td>
-                    <td class="num">{count(g.clicks)}</td>
-                    <td class="num">{percent(g.ctr)}</td>
-                    <td class="num">{usd(g.spend_usd, 4)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </Card>
     </>
+  );
+}
+
+interface BreakdownProps {
+  id: string;
+  of: Loading<Schemas['Stats']>;
+  since: string;
+  until: string;
+  by: Split;
+  setBy: (by: Split) => void;
+}
+
+function Breakdown({ id, of, since, until, by, setBy }: BreakdownProps) {
+  return (
+    <Card wide>
+      <div class="row spread">
+        <h2>{t().breakdown}</h2>
+        <div class="row">
+          <CSV
+            of={`/api/stats?type=campaign&campaign_id=${id}&since=${since}&until=${until}&breakdown=${by}`}
+          />
+          <label class="pick">
+            <span>{t().by}</span>
+            <select name="by" value={by} onChange={(e) => setBy(e.currentTarget.value as Split)}>
+              {breakdowns.map((b) => (
+                <option key={b} value={b}>
+                  {t().breakdownsMore[b]}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+      </div>
+      <Loaded of={of}>
+        {(s) =>
+          (s.breakdown ?? []).length === 0 ? (
+            <p class="note">{t().noEvents}</p>
+          ) : (
+            <div class="scroll" tabIndex={0} role="region" aria-label={t().breakdown}>
+              <table class="rows" data-table={s.breakdown_by}>
+                <thead>
+                  <tr>
+                    <th scope="col">{t().breakdownsMore[(s.breakdown_by ?? by) as 'format']}</th>
+                    <th scope="col" class="num">
+                      {t().impressions}
+                    </th>
+                    <th scope="col" class="num">
+                      {t().clicks}
+                    </th>
+                    <th scope="col" class="num">
+                      {t().ctr}
+                    </th>
+                    <th scope="col" class="num">
+                      {t().spend}
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {s.breakdown!.map((g) => (
+                    <tr key={g.key}>
+                      <th scope="row">{g.key || t().unknown}</th>
+                      <td class="num">{count(g.impressions)}</td>
+                      <td class="num">{count(g.clicks)}</td>
+                      <td class="num">{percent(g.ctr)}</td>
+                      <td class="num">{usd(g.spend_usd)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Loaded>
+    </Card>
   );
 }
 

@@ -282,10 +282,10 @@ function Table({
                     label={t().spentToday}
                     used={micros(r.spent_today)}
                     of={micros(r.daily_budget)}
-                    text={t().ofBudget(usd(r.spent_today, 4), usd(r.daily_budget))}
+                    text={t().ofBudget(usd(r.spent_today), usd(r.daily_budget))}
                   />
                 </td>
-                <td class="num">{usd(r.spent_total, 4)}</td>
+                <td class="num">{usd(r.spent_total)}</td>
                 <td class="num">{r.counts?.impressions ? percent(r.counts.ctr) : '–'}</td>
                 <td class="num">{r.counts?.impressions ? usd(r.counts.ecpm) : '–'}</td>
                 <td class="num">{r.created_at.slice(0, 10)}</td>

@@ -151,7 +151,7 @@ export default function Ledger() {
 
 /** An amount in the unit of its asset. */
 const amount = (asset: string, n: Amount) =>
-  asset === 'USD' ? usd(BigInt(n), 6) : `${count(n)} Credits`;
+  asset === 'USD' ? usd(BigInt(n)) : `${count(n)} Credits`;
 
 function Row({ m }: { m: Movement }) {
   return (

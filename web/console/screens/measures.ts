@@ -20,8 +20,8 @@ interface Shown {
 export function measures(): Record<Measure, Shown> {
   const money = (name: string): Shown => ({
     name,
-    show: (v) => usd(v, 6),
-    write: (v) => usd(v, v !== 0 && v < 1 ? 4 : 2),
+    show: (v) => usd(v),
+    write: (v) => usd(v),
   });
   const number = (name: string): Shown => ({
     name,

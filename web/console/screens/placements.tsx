@@ -14,14 +14,15 @@ export default function Placements() {
   const [by, setBy] = useState<Split>('surface');
   const since = day(29),
     until = day();
-  const of = useLoad(async () => {
+  const load = async () => {
     const query = { developer_id: user.value!.developer_id, since, until, breakdown: by };
     const [stats, asked] = await Promise.all([
       need(api.GET('/api/stats', { params: { query: { type: 'developer', ...query } } })),
       need(api.GET('/api/stats/requests', { params: { query } })),
     ]);
     return { stats, asked };
-  }, [user.value?.id, by]);
+  };
+  const of = useLoad(load, [user.value?.id, by], 60_000);
   return (
     <Page
       title={p().placements}
@@ -86,7 +87,7 @@ export default function Placements() {
                         {t().credits}
                       </th>
                       <th scope="col" class="num">
-                        {t().ecpm}
+                        {p().paidECPM}
                       </th>
                     </tr>
                   </thead>
@@ -97,7 +98,9 @@ export default function Placements() {
                       return (
                         <tr key={key} data-place={key}>
                           <th scope="row">
-                            {(by === 'surface' && p().surfaces[key]) || key || t().unknown}
+                            {(asked.breakdown_by === 'surface' && p().surfaces[key]) ||
+                              key ||
+                              t().unknown}
                           </th>
                           <td class="num">
                             {a ? count(a.requests) : <abbr title={p().notAsked}>–</abbr>}
@@ -107,7 +110,7 @@ export default function Placements() {
                           <td class="num">{count(e?.impressions)}</td>
                           <td class="num">{count(e?.clicks)}</td>
                           <td class="num">{count(e?.credits)}</td>
-                          <td class="num">{usd(e?.ecpm ?? 0, 4)}</td>
+                          <td class="num">{usd(e?.ecpm ?? 0)}</td>
                         </tr>
                       );
                     })}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { api, ApiError, download, need, type Schemas } from '../../shared/api';
+import { api, ApiError, save, need, type Schemas } from '../../shared/api';
 import { base, count, t, usd, user } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Page } from '../ui/page';
@@ -111,12 +111,7 @@ function Download() {
   const [problem, setProblem] = useState('');
   const get = async () => {
     try {
-      const url = URL.createObjectURL(await download('/api/account/export'));
-      Object.assign(document.createElement('a'), {
-        href: url,
-        download: 'adnet-account.json',
-      }).click();
-      URL.revokeObjectURL(url);
+      await save('/api/account/export', 'adnet-account.json');
     } catch (e) {
       setProblem(words(e));
     }
@@ -208,7 +203,7 @@ function DeleteForm({
             <label key={`${usdLeft} ${credits}`} class="notice" data-loss>
               <span>
                 <input type="checkbox" name="forfeit" required />{' '}
-                {t().deleteLoses(usd(usdLeft, 6), count(credits))}
+                {t().deleteLoses(usd(usdLeft), count(credits))}
               </span>
             </label>
           )}

@@ -76,7 +76,12 @@ export default function Publisher() {
                   value={count(s.clicks)}
                   note={percent(s.ctr)}
                 />
-                <Figure id="credits" name={t().creditsEarned} value={count(s.credits)} />
+                <Figure
+                  id="credits"
+                  name={t().creditsEarned}
+                  value={count(s.credits)}
+                  note={p().worth(usd(earned.credit_value_usd))}
+                />
                 <Figure
                   id="available"
                   name={t().creditsAvailable}
@@ -94,7 +99,13 @@ export default function Publisher() {
                   value={count(earned.held)}
                   note={t().creditsHeldHelp}
                 />
-                <Figure id="ecpm" name={t().ecpm} value={usd(s.ecpm, 4)} />
+                <Figure
+                  id="own-ecpm"
+                  name={p().ownECPM}
+                  value={usd(s.publisher_ecpm ?? 0)}
+                  note={p().ownECPMHelp}
+                />
+                <Figure id="ecpm" name={p().paidECPM} value={usd(s.ecpm)} />
               </dl>
               <Card wide>
                 <div class="row spread">

@@ -1,11 +1,13 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { api, need, type Schemas } from '../../shared/api';
+import { answers, decide, decisions, forget, latest, undo } from '../decided';
 import { a } from '../i18n/admin';
 import { suits, titles } from '../i18n/suits';
 import { base, count, t, time, usd } from '../state';
 import { Ask, type Asked } from '../ui/ask';
-import { Bulk, each, useChosen } from '../ui/bulk';
-import { Empty, Loaded, useLoad, words } from '../ui/load';
+import { Bulk, useChosen } from '../ui/bulk';
+import { useKeys } from '../ui/keys';
+import { Empty, Loaded, useLoad } from '../ui/load';
 import { Page } from '../ui/page';
 import { Preview } from '../ui/preview';
 
@@ -19,36 +21,40 @@ type Decision = 'approved' | 'rejected';
  */
 export default function Review() {
   // Loaded together, because a late notice would move the buttons under the pointer.
-  const of = useLoad(
-    () =>
-      Promise.all([
-        need(api.GET('/api/campaigns/review_queue', { params: { query: { limit: 50 } } })),
-        need(
-          api.GET('/api/admin/users', { params: { query: { state: 'name_waiting', limit: 1 } } }),
-        ),
-      ]),
-    [],
-  );
+  const of = useLoad(async () => {
+    const sent = decisions().filter((d) => d.state === 'sent');
+    const [queue, names] = await Promise.all([
+      need(api.GET('/api/campaigns/review_queue', { params: { query: { limit: 50 } } })),
+      need(api.GET('/api/admin/users', { params: { query: { state: 'name_waiting', limit: 1 } } })),
+    ]);
+    return { queue, names, sent };
+  }, [answers.value]);
+  const listed = of.is === 'loaded' ? of.data.sent : null;
+  useEffect(() => {
+    if (listed?.length) forget(listed.map((d) => d.key)); // the list is younger than they are
+  }, [listed]);
   return (
     <Page title={t().reviewQueue} lead={t().reviewLead}>
       <Loaded of={of}>
-        {([{ campaigns, reported, total }, names]) => (
-          <>
-            <Names waiting={Number(names.total)} />
-            {campaigns.length === 0 ? (
-              <Empty title={t().nothingWaits}>
-                <p>{t().nothingWaitsHelp}</p>
-              </Empty>
-            ) : (
-              <Queue
-                campaigns={campaigns}
-                reported={new Map(reported.map((r) => [r.campaign_id, r]))}
-                total={total}
-                reload={of.reload}
-              />
-            )}
-          </>
-        )}
+        {({ queue: { campaigns, reported, total }, names }) => {
+          const open = undecided(campaigns);
+          return (
+            <>
+              <Names waiting={Number(names.total)} />
+              {open.length === 0 ? (
+                <Empty title={t().nothingWaits}>
+                  <p>{t().nothingWaitsHelp}</p>
+                </Empty>
+              ) : (
+                <Queue
+                  campaigns={open}
+                  reported={new Map(reported.map((r) => [r.campaign_id, r]))}
+                  total={total - (campaigns.length - open.length)}
+                />
+              )}
+            </>
+          );
+        }}
       </Loaded>
     </Page>
   );
@@ -64,30 +70,35 @@ function Names({ waiting }: { waiting: number }) {
   );
 }
 
-const decide = (c: Campaign, decision: Decision, notes: string) =>
-  need(
-    api.POST('/api/campaigns/review', {
-      body: { id: c.id, decision, notes, config_version: c.config_version },
-    }),
+/** The campaigns without a decision, of which each is about one version. */
+function undecided(campaigns: Campaign[]): Campaign[] {
+  const versions = decisions()
+    .filter((d) => d.state !== 'failed' && d.state !== 'left')
+    .flatMap((d) => d.calls.map((c) => `${c.id} ${c.config_version}`));
+  return campaigns.filter((c) => !versions.includes(`${c.id} ${c.config_version}`));
+}
+
+const take = (text: string, campaigns: Campaign[], decision: Decision, notes: string) =>
+  decide(
+    text,
+    campaigns.map((c) => ({ id: c.id, decision, notes, config_version: c.config_version })),
   );
 const title = (c: Campaign) => c.name || c.headline;
+const findings = (c: Campaign) =>
+  c.policy_violations.map((v) => suits().rules[v.rule] ?? v.message).join(', ');
 
 function Queue({
   campaigns,
   reported,
   total,
-  reload,
 }: {
   campaigns: Campaign[];
   reported: Map<string, Reported>;
   total: number;
-  reload: () => void;
 }) {
   const [at, setAt] = useState(campaigns[0]!.id);
   const [asked, ask] = useState<Asked | null>(null);
   const [said, setSaid] = useState('');
-  const [problem, setProblem] = useState('');
-  const [busy, setBusy] = useState(false);
   const chosen = useChosen(campaigns);
   const list = useRef<HTMLUListElement>(null),
     moved = useRef(false);
@@ -109,76 +120,66 @@ function Queue({
     moved.current = false;
   });
   useEffect(() => () => document.querySelector('h1')?.focus(), []);
-  const next = (decision: Decision) => {
-    setSaid(decision === 'approved' ? t().approvedIt(title(c)) : t().rejectedIt(title(c)));
+  const decideOne = (decision: Decision, notes: string) => {
+    const text = decision === 'approved' ? t().approvedIt(title(c)) : t().rejectedIt(title(c));
+    setSaid(text);
     go(i + 1 < campaigns.length ? i + 1 : i - 1);
-    reload();
+    take(text, [c], decision, notes);
   };
-  const approve = async () => {
-    if (busy) return;
-    setBusy(true);
-    setProblem('');
-    try {
-      await decide(c, 'approved', '');
-      next('approved');
-    } catch (e) {
-      setProblem(words(e));
-    }
-    setBusy(false);
-  };
-  const reject = () =>
-    ask({
-      title: a().rejectSure(title(c)),
-      label: a().reason,
-      act: t().reject,
-      danger: true,
-      does: async (why) => {
-        await decide(c, 'rejected', why);
-        next('rejected');
-      },
-    });
-  const all = async (decision: Decision, why: string) => {
-    setBusy(true);
-    const { done, problem } = await each(chosen.marked, (r) => decide(r, decision, why));
-    setSaid(
-      (decision === 'approved' ? a().approvedN(done) : a().rejectedN(done)) +
-        (problem && ` ${problem}`),
-    );
-    chosen.clear();
-    setBusy(false);
+  const decideChosen = (decision: Decision, notes: string) => {
+    const n = chosen.marked.length;
+    const text = decision === 'approved' ? a().approvedN(n) : a().rejectedN(n);
+    setSaid(text);
     moved.current = true;
-    reload();
+    take(text, chosen.marked, decision, notes);
+    chosen.clear();
   };
-  const rejectAll = () =>
+  /** Asks first for the approval of what the policy has held. */
+  const sure = (of: Campaign[], question: (held: Campaign[]) => string, act: () => void) => {
+    const held = of.filter((c) => c.policy_violations.length > 0);
+    if (held.length === 0) return act();
     ask({
-      title: a().rejectSureN(chosen.marked.length),
+      title: question(held),
+      help: held.map((c) => `${title(c)}: ${findings(c)}`).join(' · '),
+      act: t().approve,
+      does: async () => act(),
+    });
+  };
+  const approve = () =>
+    sure(
+      [c],
+      () => a().approveSure(title(c)),
+      () => decideOne('approved', ''),
+    );
+  const approveAll = () =>
+    sure(
+      chosen.marked,
+      (held) => a().approveSureN(held.length),
+      () => decideChosen('approved', ''),
+    );
+  const refuse = (question: string, act: (why: string) => void) =>
+    ask({
+      title: question,
       label: a().reason,
       act: t().reject,
       danger: true,
-      does: (why) => all('rejected', why),
+      does: async (why) => act(why),
     });
-  useLayoutEffect(() => {
-    const key = (e: KeyboardEvent) => {
-      const on = e.target instanceof HTMLElement ? e.target : document.body;
-      const elsewhere = on !== document.body && !on.closest('main');
-      if (
-        elsewhere ||
-        asked ||
-        /^(TEXTAREA|SELECT)$/.test(on.tagName) ||
-        e.ctrlKey ||
-        e.metaKey ||
-        e.altKey
-      )
-        return;
-      const act = { a: approve, r: reject, j: () => go(i + 1), k: () => go(i - 1) }[e.key];
-      if (act) {
-        e.preventDefault();
-        void act();
-      }
-    };
-    addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
-  });
+  const reject = () => refuse(a().rejectSure(title(c)), (why) => decideOne('rejected', why));
+  const rejectAll = () =>
+    refuse(a().rejectSureN(chosen.marked.length), (why) => decideChosen('rejected', why));
+  const undoLast = () => {
+    const last = latest(),
+      id = last && undo(last.key);
+    if (!id) return;
+    moved.current = true;
+    setSaid('');
+    setAt(id);
+  };
+  useKeys(
+    { a: approve, r: reject, u: undoLast, j: () => go(i + 1), k: () => go(i - 1) },
+    'jk', // held, they go on
+  );
   return (
     <>
       {asked && (
@@ -193,16 +194,16 @@ function Queue({
       <Bulk n={chosen.marked.length} said={said}>
         <button
           type="button"
-          disabled={busy || !chosen.marked.length}
+          disabled={!chosen.marked.length}
           data-act="approve-all"
-          onClick={() => void all('approved', '')}
+          onClick={approveAll}
         >
           {t().approve}
         </button>
         <button
           type="button"
           class="danger"
-          disabled={busy || !chosen.marked.length}
+          disabled={!chosen.marked.length}
           data-act="reject-all"
           onClick={rejectAll}
         >
@@ -282,26 +283,19 @@ function Queue({
               <dd data-part="trades">{titles(c.trades, suits().trades)}</dd>
             </dl>
             <Said of={reported.get(c.id)} />
-            {problem && (
-              <p class="problem" role="alert">
-                {problem}
-              </p>
-            )}
             <div class="row">
               <button
                 type="button"
                 class="primary"
-                disabled={busy}
                 data-act="approve"
                 aria-keyshortcuts="a"
-                onClick={() => void approve()}
+                onClick={approve}
               >
                 {t().approve} <kbd>a</kbd>
               </button>
               <button
                 type="button"
                 class="danger"
-                disabled={busy}
                 data-act="reject"
                 aria-keyshortcuts="r"
                 onClick={reject}
@@ -375,7 +369,7 @@ function Compare({ of: c }: { of: Campaign }) {
   };
   const value = (name: string, v: unknown) =>
     name === 'bid_amount'
-      ? usd(v as number, 6)
+      ? usd(v as number)
       : Array.isArray(v)
         ? v.join(', ') || '–'
         : typeof v === 'object' && v

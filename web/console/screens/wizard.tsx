@@ -301,7 +301,7 @@ function Summary({ d, finding }: { d: Draft; finding: Finding }) {
         {row(d.format === 'video' ? t().film : t().picture, d.media_url)}
         {row(t().poster, d.format === 'video' ? d.poster_url : '')}
         {row(t().goal, t().goals[d.billing_model])}
-        {row(t().bids[d.billing_model], usd(d.bid_amount, 6))}
+        {row(t().bids[d.billing_model], usd(d.bid_amount))}
         {row(t().words, several(d.tokens) || t().everybody)}
         {row(t().tools, several(d.tools))}
         {row(t().hosts, several(d.hosts))}

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { lang, t, theme, date, time } from '../state';
+import { part } from './part';
 
 export interface Point {
   date: string;
@@ -53,10 +54,12 @@ export function Chart({ title, points, since, until, write, hourly }: ChartProps
     let dropped = false;
     if (asTable || !box.current) return;
     const target = box.current;
-    import('./plot').then(({ draw }) => {
-      if (dropped) return;
-      plot.current = draw(target, all, write, setAt);
-    });
+    part(() => import('./plot')).then(
+      ({ draw }) => {
+        if (!dropped) plot.current = draw(target, all, write, setAt);
+      },
+      () => setTable(true),
+    );
     return () => {
       dropped = true;
       plot.current?.destroy();

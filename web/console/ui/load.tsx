@@ -1,40 +1,59 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { ApiError } from '../../shared/api';
-import { t } from '../state';
+import { clock, t } from '../state';
 
 export type State<T> =
   | { is: 'loading' }
-  | { is: 'loaded'; data: T; at: Date }
+  /** problem: the latest try failed, and the data are those of the one before */
+  | { is: 'loaded'; data: T; at: Date; problem?: ApiError }
   | { is: 'failed'; error: ApiError };
 
 export type Loading<T> = State<T> & { reload: () => void };
 
+/** Reports whether an error is one of the moment: what the page has stays true. */
+const passes = (e: ApiError) => e.code === 'unreachable' || e.status === 429 || e.status >= 500;
+
 /**
- * Loads the data of a screen, and again when one of keys changes. Outdated answers are dropped.
+ * Loads the data of a screen, and again when one of keys changes. Outdated answers are dropped. The
+ * answers of the last keep milliseconds are not asked for again. Errors of the moment leave the data
+ * on the page.
  */
-export function useLoad<T>(load: () => Promise<T>, keys: unknown[]): Loading<T> {
+export function useLoad<T>(load: () => Promise<T>, keys: unknown[], keep = 0): Loading<T> {
   const [state, set] = useState<State<T>>({ is: 'loading' });
   const [turn, setTurn] = useState(0);
+  const kept = useRef(new Map<string, { at: number; data: Promise<T> }>());
   useEffect(() => {
     let current = true;
-    load().then(
+    const key = JSON.stringify(keys),
+      known = kept.current.get(key);
+    const fresh = known && Date.now() - known.at < keep;
+    const data = fresh ? known.data : load();
+    if (!fresh && keep > 0) kept.current.set(key, { at: Date.now(), data });
+    data.then(
       (data) => {
         if (current) set({ is: 'loaded', data, at: new Date() });
       },
-      (error) => {
-        if (current)
-          set({
-            is: 'failed',
-            error: error instanceof ApiError ? error : new ApiError(0, 'internal', String(error)),
-          });
+      (e) => {
+        kept.current.delete(key);
+        if (!current) return;
+        const error = e instanceof ApiError ? e : new ApiError(0, 'internal', String(e));
+        set((was) =>
+          was.is === 'loaded' && passes(error)
+            ? { ...was, problem: error }
+            : { is: 'failed', error },
+        );
       },
     );
     return () => {
       current = false;
     };
   }, [...keys, turn]);
-  return { ...state, reload: () => setTurn((n) => n + 1) };
+  const reload = () => {
+    kept.current.clear();
+    setTurn((n) => n + 1);
+  };
+  return { ...state, reload };
 }
 
 /**
@@ -44,7 +63,10 @@ export function words(error: unknown): string {
   if (!(error instanceof ApiError)) return String(error);
   if (error.code === 'unreachable') return t().errorUnreachable;
   if (error.status === 403) return error.message || t().forbidden;
-  if (error.status === 429) return t().errorBusy(error.retryAfter ?? 60);
+  if (error.status === 429) {
+    const seconds = error.retryAfter ?? 60;
+    return t().errorBusy(seconds, clock(error.at + seconds * 1000));
+  }
   return error.message || t().errorUnknown;
 }
 
@@ -79,7 +101,21 @@ export function Loaded<T>({
       </div>
     );
   }
-  return <>{children(of.data)}</>;
+  return (
+    <>
+      {of.problem && (
+        <div class="notice" role="alert" data-state="kept">
+          <p>
+            {words(of.problem)} {t().errorKept}
+          </p>
+          <button type="button" onClick={of.reload}>
+            {t().tryAgain}
+          </button>
+        </div>
+      )}
+      {children(of.data)}
+    </>
+  );
 }
 
 /** The placeholder of an empty list, with a way to begin. */

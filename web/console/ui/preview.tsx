@@ -13,8 +13,10 @@ export interface Creative {
   logo_url?: string;
   media_url?: string;
   poster_url?: string;
-  format?: string;
+  format?: '' | Schemas['Format'];
   skippable_after_sec?: number | string;
+  billing_model?: Schemas['Campaign']['billing_model'];
+  billing_event?: Schemas['Campaign']['billing_event'];
 }
 const surfaces = [
   'card',
@@ -46,14 +48,11 @@ function usePreview(ad: Creative): Shown | null {
     media_url: link(ad.media_url),
     logo_url: link(ad.logo_url),
     poster_url: link(ad.poster_url),
-    ...(ad.format === 'video'
-      ? {
-          format: 'video' as const,
-          ...(ad.skippable_after_sec !== undefined
-            ? { skippable_after_sec: typedNumber(String(ad.skippable_after_sec)) }
-            : {}),
-        }
+    ...(ad.format ? { format: ad.format } : {}),
+    ...(ad.format === 'video' && ad.skippable_after_sec !== undefined
+      ? { skippable_after_sec: typedNumber(String(ad.skippable_after_sec)) }
       : {}),
+    ...(ad.billing_model === 'cpm' && ad.billing_event ? { billing_event: ad.billing_event } : {}),
   };
   const text = JSON.stringify(body);
   useEffect(() => {
@@ -80,10 +79,12 @@ function usePreview(ad: Creative): Shown | null {
 
 /** An ad on its possible surfaces, each drawn by the surface's own code. */
 export function Preview({ ad }: { ad: Creative }) {
-  const [surface, setSurface] = useState<Surface>('card');
+  const [wanted, setSurface] = useState<Surface>('card');
   const shown = usePreview(ad);
-  const size = sizeOf(surface);
-  const missing = shown && (surface === 'vast' ? !shown.vast : size && !shown.banners.length);
+  const why = (s: Surface) => shown?.unserved[sizeOf(s) ? 'banner' : s];
+  const surface = why(wanted) ? 'card' : wanted; // each ad can be a card
+  const name = (s: Surface) =>
+    sizeOf(s) ? t().bannerOf(s.replace('x', ' × ')) : t().surfacesShown[s as 'card'];
   return (
     <section class="card preview" aria-label={t().preview}>
       <div class="row spread">
@@ -96,16 +97,15 @@ export function Preview({ ad }: { ad: Creative }) {
             onChange={(e) => setSurface(e.currentTarget.value as Surface)}
           >
             {surfaces.map((s) => (
-              <option key={s} value={s}>
-                {sizeOf(s) ? t().bannerOf(s.replace('x', ' × ')) : t().surfacesShown[s as 'card']}
+              <option key={s} value={s} disabled={!!why(s)}>
+                {why(s) ? t().notHere(name(s), t().unserved[why(s)!]) : name(s)}
               </option>
             ))}
           </select>
         </label>
       </div>
       <div class="stage" tabIndex={0} role="group" aria-label={t().preview}>
-        {shown && !missing && <Frame key={surface} surface={surface} shown={shown} />}
-        {missing && <p>{t().notHere}</p>}
+        {shown && <Frame key={surface} surface={surface} shown={shown} />}
       </div>
       <p class="note">
         {shown?.sample && t().samplePicture} {t().previewHelp}
@@ -191,8 +191,8 @@ function Frame({ surface, shown }: { surface: Surface; shown: Shown }) {
       sandbox="allow-scripts"
       referrerpolicy="no-referrer"
       loading="eager"
-      width={size ? size[0]! + 18 : undefined}
-      height={size ? size[1]! + 18 : 180}
+      width={size?.[0]}
+      height={size ? size[1] : 180}
       class={size ? 'fixed' : undefined}
     />
   );

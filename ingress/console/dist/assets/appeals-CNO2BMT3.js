@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-TMHZDWAX.js";import"./chunk-32IU3RBK.js";import"./chunk-53GIADRD.js";import"./chunk-OQ4KLWOI.js";import"./chunk-MC4QFOLA.js";import"./chunk-CMCSWPFF.js";import"./chunk-HEG4UUZV.js";export{a as default};
