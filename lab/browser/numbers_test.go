@@ -284,12 +284,7 @@ func numbers(t *testing.T, w *world, admin person, sql *sources) {
 			"credits":   {is: counted.number(t, "credits")},
 			"available": {is: earned.number(t, "available")}, "held": {is: earned.number(t, "held")},
 			"pending": {is: waiting.number(t, "credits_pending")}, "ecpm": {is: counted.number(t, "ecpm"), decimals: 6},
-			"own-ecpm": {is: new(big.Rat).Mul(
-				earned.number(t, "credit_value_usd"),
-				new(big.Rat).Quo(
-					new(big.Rat).Mul(counted.number(t, "credits"), big.NewRat(1000, 1)), counted.number(t, "impressions"),
-				),
-			), decimals: 6},
+			"own-ecpm": {is: counted.number(t, "publisher_ecpm"), decimals: 6},
 		}
 	})
 	require.Equal(t, big.NewRat(seenTimes, 1), counted.number(t, "impressions"))
