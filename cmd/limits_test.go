@@ -32,8 +32,8 @@ func TestChecksCountAsChanges(t *testing.T) {
 	)
 }
 
-// A person who changes the breakdown of a report once a second, with the figures of the period before,
-// stays within the limits of a new installation. The 429 of one who reads more says when to come back.
+// A change of the breakdown each second, with the figures of the period before, stays within the
+// limits of a new installation. A 429 beyond them has the time of the next try.
 func TestReportsAreReadOnceASecond(t *testing.T) {
 	for _, name := range []string{"ADNET_RATE_STATS", "ADNET_RATE_READS"} {
 		t.Setenv(name, "") // restores it afterwards
