@@ -89,6 +89,7 @@ var layers = map[string][]string{
 	"internal/schedule":  {},
 	"internal/roster":    {"internal/schedule"},
 	"internal/link":      {},
+	"internal/outbound":  {"internal/traffic"},
 	"internal/obs":       {"internal/lifecycle", "internal/link"},
 	"internal/mail":      {"internal/obs", "internal/account", "internal/adtext"},
 

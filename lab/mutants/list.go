@@ -1155,4 +1155,10 @@ var mutants = []mutant{
 		new:   `return []byte("browser of" + strings.TrimSpace(email)[:0])`,
 		tests: []string{"./ingress/manage"}, run: "TestBrowsersBecomeKnown",
 	},
+	{
+		name: "outbound-private", protects: "no request to an address that a stranger names enters a private network",
+		file: "internal/outbound/outbound.go",
+		old:  "if err != nil || !may(to.Addr()) {", new: "if err != nil {",
+		tests: []string{"./internal/outbound"}, run: "TestNamesOfPrivateAddressesAreRefused|TestRebindingIsRefused",
+	},
 }
