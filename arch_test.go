@@ -71,8 +71,12 @@ var layers = map[string][]string{
 	"internal/adreport": {
 		"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report", "schemas/event",
 	},
-	"internal/decision":   {"internal/errs", "internal/auditlog", "internal/campaign"},
-	"internal/once":       {"internal/errs"},
+	"internal/decision": {"internal/errs", "internal/auditlog", "internal/campaign"},
+	"internal/once":     {"internal/errs"},
+	"internal/outbox":   {},
+	"internal/webhook": {
+		"internal/errs", "internal/auditlog", "internal/campaign", "internal/ledger", "internal/outbox",
+	},
 	"internal/deadletter": {"schemas", "internal/errs", "internal/stream", "internal/ledger"},
 
 	"internal/payment": {
@@ -166,7 +170,7 @@ var domain = []string{
 	"internal/consent", "internal/person", "internal/family", "internal/owed", "internal/standing",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
 	"internal/once", "internal/link", "internal/ranking", "internal/recent", "internal/roster", "internal/typed", "internal/locale",
-	"internal/owed", "schemas/event",
+	"internal/owed", "internal/outbox", "internal/webhook", "schemas/event",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.
