@@ -124,6 +124,7 @@ var layers = map[string][]string{
 	"ingress/track":       ingress("ingress/httpapi"),
 	"ingress/manage":      ingress("ingress/httpapi"),
 	"ingress/billing":     ingress("ingress/httpapi"),
+	"ingress/webhooks":    ingress("ingress/httpapi"),
 	"ingress/oversee":     ingress("ingress/httpapi"),
 	"ingress/explain":     ingress("ingress/httpapi"),
 	"ingress/docs":        ingress("ingress/httpapi"),
@@ -143,7 +144,8 @@ var layers = map[string][]string{
 	"consumers": append(
 		[]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...,
 	),
-	"consumers/goal": append([]string{"internal/obs"}, domain...),
+	"consumers/webhooks": append([]string{"internal/obs", "internal/outbound"}, domain...),
+	"consumers/goal":     append([]string{"internal/obs"}, domain...),
 	// Simulates the auctions that goals steer: tests and lab only.
 	"consumers/goal/goaltest": append([]string{"consumers/goal", "auction/ranker"}, domain...),
 	// Trains the ranking, which is the decision's.
