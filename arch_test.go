@@ -71,8 +71,12 @@ var layers = map[string][]string{
 	"internal/adreport": {
 		"internal/schedule", "internal/errs", "internal/auditlog", "internal/day", "internal/report", "schemas/event",
 	},
-	"internal/decision":   {"internal/errs", "internal/auditlog", "internal/campaign"},
-	"internal/once":       {"internal/errs"},
+	"internal/decision": {"internal/errs", "internal/auditlog", "internal/campaign"},
+	"internal/once":     {"internal/errs"},
+	"internal/outbox":   {},
+	"internal/webhook": {
+		"internal/errs", "internal/auditlog", "internal/campaign", "internal/ledger", "internal/outbox",
+	},
 	"internal/deadletter": {"schemas", "internal/errs", "internal/stream", "internal/ledger"},
 
 	"internal/payment": {
@@ -89,6 +93,7 @@ var layers = map[string][]string{
 	"internal/schedule":  {},
 	"internal/roster":    {"internal/schedule"},
 	"internal/link":      {},
+	"internal/outbound":  {"internal/traffic"},
 	"internal/obs":       {"internal/lifecycle", "internal/link"},
 	"internal/mail":      {"internal/obs", "internal/account", "internal/adtext"},
 
@@ -119,6 +124,7 @@ var layers = map[string][]string{
 	"ingress/track":       ingress("ingress/httpapi"),
 	"ingress/manage":      ingress("ingress/httpapi"),
 	"ingress/billing":     ingress("ingress/httpapi"),
+	"ingress/webhooks":    ingress("ingress/httpapi"),
 	"ingress/oversee":     ingress("ingress/httpapi"),
 	"ingress/explain":     ingress("ingress/httpapi"),
 	"ingress/docs":        ingress("ingress/httpapi"),
@@ -138,7 +144,8 @@ var layers = map[string][]string{
 	"consumers": append(
 		[]string{"consumers", "schemas", "internal/obs", "internal/lifecycle"}, domain...,
 	),
-	"consumers/goal": append([]string{"internal/obs"}, domain...),
+	"consumers/webhooks": append([]string{"internal/obs", "internal/outbound"}, domain...),
+	"consumers/goal":     append([]string{"internal/obs"}, domain...),
 	// Simulates the auctions that goals steer: tests and lab only.
 	"consumers/goal/goaltest": append([]string{"consumers/goal", "auction/ranker"}, domain...),
 	// Trains the ranking, which is the decision's.
@@ -165,7 +172,7 @@ var domain = []string{
 	"internal/consent", "internal/person", "internal/family", "internal/owed", "internal/standing",
 	"internal/payment", "internal/auditlog", "internal/deadletter", "internal/decision", "internal/adreport",
 	"internal/once", "internal/link", "internal/ranking", "internal/recent", "internal/roster", "internal/typed", "internal/locale",
-	"internal/owed", "schemas/event",
+	"internal/owed", "internal/outbox", "internal/webhook", "schemas/event",
 }
 
 // outside is the domain with every adapter, for the packages that connect them.

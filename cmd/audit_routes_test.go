@@ -230,6 +230,22 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		"DELETE /api/keys/:id ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/keys/" + w.key(), w.owner.token, ``, 200, nil}
 		},
+		"POST /api/webhooks ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/webhooks", w.owner.token, `{"url":"https://hooks.invalid/"}`, 201, nil}
+		},
+		"PATCH /api/webhooks/:id ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/webhooks/" + w.webhook(), w.owner.token, `{"enabled":false}`, 200, nil}
+		},
+		"DELETE /api/webhooks/:id ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/webhooks/" + w.webhook(), w.owner.token, ``, 200, nil}
+		},
+		"POST /api/webhooks/:id/rotate ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/webhooks/" + w.webhook() + "/rotate", w.owner.token, ``, 200, nil}
+		},
+		"POST /api/webhooks/:id/replay ": func(w *auditWorld) auditCall {
+			path := "/api/webhooks/" + w.webhook()
+			return auditCall{path + "/replay", w.owner.token, `{"delivery_id":"` + w.dropped(path) + `"}`, 200, nil}
+		},
 		"POST /api/campaigns ": func(w *auditWorld) auditCall {
 			return auditCall{
 				"/api/campaigns", w.owner.token,
@@ -404,6 +420,23 @@ func TestEveryMutatingRouteIsAudited(t *testing.T) {
 		})
 	}
 	require.Empty(t, calls, "there are no such routes")
+}
+
+// webhook creates a webhook of the owner and returns its id.
+func (w *auditWorld) webhook() string {
+	w.t.Helper()
+	made := w.do("POST", "/api/webhooks", w.owner.token, `{"url":"https://hooks.invalid/"}`, 201)
+	return made["id"].(string)
+}
+
+// dropped makes an event, turns a webhook off and on, and returns the delivery that ended thereby.
+func (w *auditWorld) dropped(path string) string {
+	w.t.Helper()
+	w.do("POST", "/api/campaigns?action=archive", w.owner.token, `{"id":"`+w.created("")+`"}`, 200)
+	w.do("PATCH", path, w.owner.token, `{"enabled":false}`, 200)
+	w.do("PATCH", path, w.owner.token, `{"enabled":true}`, 200)
+	list := w.do("GET", path+"/deliveries", w.owner.token, "", 200)["deliveries"].([]any)
+	return list[0].(map[string]any)["id"].(string)
 }
 
 func (w *auditWorld) send(method string, c auditCall) {

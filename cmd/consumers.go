@@ -17,6 +17,7 @@ import (
 	"adnet/consumers/standing"
 	"adnet/consumers/unsuitable"
 	"adnet/consumers/verify"
+	"adnet/consumers/webhooks"
 	"adnet/ingress/track"
 	"adnet/internal/backends"
 	"adnet/internal/cli"
@@ -25,6 +26,7 @@ import (
 	"adnet/internal/lifecycle"
 	"adnet/internal/obs"
 	"adnet/internal/operate"
+	"adnet/internal/outbound"
 	"adnet/internal/owed"
 	"adnet/internal/redis"
 	"adnet/internal/report"
@@ -40,6 +42,8 @@ type consumers struct {
 	Money   backends.Money   `embed:"" set:"prepaid=required"`
 	Servers backends.Servers `embed:""`
 	Life    retain.Life      `embed:""`
+
+	Outbound outbound.Config `kong:"embed,set='outbound_networks='"`
 
 	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" secret:"" help:"The same list as on ingress: settlement verifies the tokens of billed events, and the projection signs campaigns."`
 	Unsigned  string `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"record" enum:"record,bill" help:"Beacons without a token, as on ingress: record or bill. Settlement bills them only with the same setting."`
@@ -66,7 +70,7 @@ func (c *consumers) Run(p cli.Process) error {
 	}
 	defer b.Close()
 	c.Role.Life, c.Role.Ring, c.Role.Unsigned = c.Life.Longest(), ring, c.Unsigned == track.UnsignedBill
-	c.Role.NetworkClicks = clicks
+	c.Role.NetworkClicks, c.Role.Outbound = clicks, c.Outbound
 	role, err := newConsumers(h, c.Role, c.Money, b)
 	if err != nil {
 		return err
@@ -96,6 +100,8 @@ type consumersConfig struct {
 	Unsigned bool `kong:"-"`
 	// NetworkClicks is the most clicks of a network that settlement charges on a campaign and day.
 	NetworkClicks int64 `kong:"-"`
+	// Outbound names the private networks that webhooks may enter, as on ingress.
+	Outbound outbound.Config `kong:"-"`
 }
 
 // The consumer groups.
@@ -128,7 +134,7 @@ func newConsumers(h *host, cfg consumersConfig, funds backends.Money, b *backend
 	}
 	for _, area := range []func() error{
 		r.settling, r.releasing, r.archiving, r.projecting, r.cleaning, r.counting, r.steering, r.judging, r.learning,
-		r.verifying,
+		r.verifying, r.reporting,
 	} {
 		if err := area(); err != nil {
 			return nil, err
@@ -348,6 +354,18 @@ func (r *consumersRole) verifying() error {
 		return err
 	}
 	r.runs("verify", verifier)
+	return nil
+}
+
+// reporting adds the component that sends events to the webhooks of accounts.
+func (r *consumersRole) reporting() error {
+	client, err := outbound.New(r.cfg.Outbound)
+	if err != nil {
+		return err
+	}
+	r.runs("webhooks", webhooks.New(webhooks.Deps{
+		Outbox: r.Stores.Outbox, Endpoints: r.Stores.Webhooks, Client: client, Log: r.Log, Metrics: r.metrics,
+	}))
 	return nil
 }
 

@@ -35,6 +35,7 @@ import (
 	"adnet/internal/lifecycle"
 	"adnet/internal/mail"
 	"adnet/internal/obs"
+	"adnet/internal/outbound"
 	"adnet/internal/redis"
 	"adnet/internal/roster"
 	"adnet/internal/token"
@@ -43,7 +44,7 @@ import (
 // ingress is `adnet ingress`: the HTTP role against the real servers.
 type ingress struct {
 	Host    hostConfig       `embed:""`
-	Role    ingressConfig    `kong:"embed,set='unsigned_beacons=record',set='verify_email=required',set='unreviewed=pages'"`
+	Role    ingressConfig    `kong:"embed,set='unsigned_beacons=record',set='verify_email=required',set='unreviewed=pages',set='outbound_networks='"`
 	Money   backends.Money   `embed:"" set:"prepaid=required"`
 	Spool   spool.Config     `embed:""`
 	Servers backends.Servers `embed:""`
@@ -112,6 +113,8 @@ type ingressConfig struct {
 	Once     idempotency.Config `embed:""`
 	Console  console.Config     `embed:""`
 	Payments paymentConfig      `embed:""`
+
+	Outbound outbound.Config `embed:""`
 
 	TokenKeys   string `name:"token-keys" env:"ADNET_TOKEN_KEYS" secret:"" help:"Keys that sign auction tokens: id:base64 of 32 bytes; further keys, with @end, only verify."`
 	SessionKeys string `name:"session-keys" env:"ADNET_SESSION_KEYS" secret:"" help:"Keys that sign logins, in the form of ADNET_TOKEN_KEYS."`
@@ -223,7 +226,9 @@ func newIngress(h *host, inputs parts, b *backends.All) (*ingressRole, error) {
 	h.enlist(role, b)
 	h.clerk.Serves(r.serves)
 	// Each area uses the results of those before it.
-	for _, area := range []func() error{r.listening, r.following, r.tracking, r.serving, r.managing, r.billing} {
+	for _, area := range []func() error{
+		r.listening, r.following, r.tracking, r.serving, r.managing, r.billing, r.notifying,
+	} {
 		if err := area(); err != nil {
 			return nil, err
 		}

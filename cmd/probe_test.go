@@ -73,11 +73,11 @@ func TestSpoolSend(t *testing.T) {
 	p = send(dir)
 	require.Zero(t, p.ends(t, time.Minute), p.err)
 	require.Equal(t, "sent 3 events of "+dir+"\n", p.out.String())
-	ends, err := kafka.Ends(t.Context(), cfg, kafka.Deps{Log: quiet}, event.TopicEvents)
+	spans, err := kafka.Spans(t.Context(), cfg, event.TopicEvents, kafka.Deps{Log: quiet})
 	require.NoError(t, err)
 	var records int64
-	for _, end := range ends {
-		records += end
+	for _, s := range spans {
+		records += s.Behind(0)
 	}
 	require.EqualValues(t, 3, records)
 	p = send(dir)

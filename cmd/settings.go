@@ -26,7 +26,7 @@ var topics = []struct {
 		"Listeners and links",
 		[]string{
 			"HTTP_", "CONNS_", "ADMIN_ADDR", "BASE_URL", "TRUSTED_PROXIES", "MCP_ORIGINS", "INSECURE", "TLS_",
-			"PROXY_PROTOCOL_", "ADMIN_TOKEN", "ADMIN_CA", "ADMIN_CERT", "ADMIN_KEY",
+			"PROXY_PROTOCOL_", "ADMIN_TOKEN", "ADMIN_CA", "ADMIN_CERT", "ADMIN_KEY", "OUTBOUND_",
 		},
 	},
 	{

@@ -25,7 +25,7 @@ import (
 // standalone is `adnet standalone`: every role in one process, in memory.
 type standalone struct {
 	Host      hostConfig           `embed:""`
-	Role      ingressConfig        `kong:"embed,set='unsigned_beacons=bill',set='verify_email=off',set='unreviewed=everywhere'"`
+	Role      ingressConfig        `kong:"embed,set='unsigned_beacons=bill',set='verify_email=off',set='unreviewed=everywhere',set='outbound_networks=127.0.0.0/8,::1/128'"`
 	Money     backends.Money       `embed:"" set:"prepaid=off"`
 	Consumers consumersConfig      `kong:"embed,set='credit_every=500ms',set='credit_hold=0s',set='credit_hold_concentrated=0s',set='quarantine_no_readers=0'"`
 	Broker    kafka.EmbeddedConfig `embed:""`
@@ -41,6 +41,10 @@ const readerlessFrom = 1000
 func (c *standalone) AfterApply(line *kong.Context) error {
 	c.Role.inForce = inForce(line)
 	c.demoSet, c.unsignedSet = isSet(line, "demo"), isSet(line, "unsigned-beacons")
+	// Others' webhooks must not reach what listens on this machine only.
+	if !c.local() && !isSet(line, "outbound-networks") {
+		c.Role.Outbound.Networks = nil
+	}
 	if c.Money.Required() && !isSet(line, "quarantine-no-readers") { // the money is real, so one person does not play both sides
 		c.Consumers.Quarantine.Readers = readerlessFrom
 	}
@@ -143,6 +147,7 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 		return nil, err
 	}
 	c.Consumers.Life, c.Consumers.Ring = c.Role.Track.Life.Longest(), ring
+	c.Consumers.Outbound = c.Role.Outbound
 	c.Consumers.Unsigned = c.Role.Track.Unsigned == track.UnsignedBill
 	if c.Consumers.NetworkClicks, err = c.Role.Track.Traffic.NetworkClicks(); err != nil {
 		return nil, err

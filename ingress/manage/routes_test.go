@@ -1,6 +1,7 @@
 package manage_test
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/ingresstest/endpoints"
+	"adnet/ingress/webhooks"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
@@ -36,6 +38,7 @@ func everything(t *testing.T) *world {
 			Publishers: w.Store.Publishers,
 			Payments:   payments, Now: w.Clock,
 		}),
+		Webhooks: webhooks.New(webhooks.Deps{Store: w.Store.Webhooks, Check: func(string) error { return errors.New("is refused") }, Now: w.Clock}),
 	})
 	return w
 }
@@ -346,7 +349,7 @@ var takesNoID = []string{
 	"POST /v1/ad-request, body", "POST /api/keys, body", "POST /api/stats aggregate, body",
 	"POST /api/account/password, body", "PUT /api/account/blocks, body", "PATCH /api/account/profile, body",
 	"POST /api/account/delete, body", "PUT /api/account/publishing, body",
-	"POST /api/account/second_factor, body", "POST /api/account/second_factor/confirm, body",
+	"POST /api/webhooks, body", "POST /api/account/second_factor, body", "POST /api/account/second_factor/confirm, body",
 	"POST /api/account/second_factor/recovery_codes, body", "POST /api/account/second_factor/remove, body",
 	"POST /api/campaigns check, body", "POST /api/campaigns forecast, body", "POST /api/campaigns/preview, body",
 	"POST /api/track check, body",

@@ -40,12 +40,14 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/memory"
 	"adnet/internal/once"
+	"adnet/internal/outbox"
 	"adnet/internal/payment"
 	"adnet/internal/person"
 	"adnet/internal/postgres"
 	"adnet/internal/redis"
 	"adnet/internal/report"
 	"adnet/internal/reserve"
+	"adnet/internal/webhook"
 )
 
 // Stores holds the tables that both kinds of storage provide, a store for each domain. Both kinds
@@ -66,6 +68,8 @@ type Stores struct {
 	Requests   once.Store
 	Letters    deadletter.Store
 	Retention  retain.Store
+	Outbox     outbox.Store
+	Webhooks   webhook.Store
 }
 
 // Logins is the store of sessions and of everything else that a login needs.
@@ -125,6 +129,7 @@ func InPostgres(s *postgres.Stores) Stores {
 		Accounts: s.Accounts, Logins: s.Logins, Families: s.Families, Campaigns: s.Campaigns, Ledger: s.Ledger,
 		Archive: s.Archive, Payments: s.Payments, Publishers: s.Publishers, Audit: s.Audit, AdReports: s.AdReports,
 		Traffic: s.Traffic, Journal: s.Journal, Requests: s.Requests, Letters: s.Letters, Retention: s.Retention,
+		Outbox: s.Outbox, Webhooks: s.Webhooks,
 	}
 }
 
@@ -134,6 +139,7 @@ func InMemory(s *memory.Stores) Stores {
 		Accounts: s.Accounts, Logins: s.Logins, Families: s.Families, Campaigns: s.Campaigns, Ledger: s.Ledger,
 		Archive: s.Archive, Payments: s.Payments, Publishers: s.Publishers, Audit: s.Audit, AdReports: s.AdReports,
 		Traffic: s.Traffic, Journal: s.Journal, Requests: s.Requests, Letters: s.Letters, Retention: s.Retention,
+		Outbox: s.Outbox, Webhooks: s.Webhooks,
 	}
 }
 

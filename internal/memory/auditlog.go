@@ -31,6 +31,9 @@ func (s *core) record(ctx context.Context, e auditlog.Entry) error {
 	if err := s.recordDecision(&e); err != nil {
 		return err
 	}
+	if err := s.writeMessages(&e); err != nil {
+		return err
+	}
 	// Values in the form that a database would return.
 	text, err := json.Marshal(e.Changes)
 	if err != nil {

@@ -46,3 +46,10 @@ func ledgerOf(s *Stores) storetest.Ledger {
 		},
 	}
 }
+
+func TestWebhooksConformance(t *testing.T) {
+	storetest.RunWebhooks(t, func(*testing.T) storetest.Webhooks {
+		s := New(time.Now)
+		return storetest.Webhooks{Stores: storesOf(s), Endpoints: s.Webhooks, Outbox: s.Outbox}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,6 +12,8 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/auditlog"
 	"adnet/internal/family"
+	"adnet/internal/outbox"
+	"adnet/internal/webhook"
 )
 
 // Forget implements person.Accounts.
@@ -30,6 +33,8 @@ func (s *Accounts) Forget(_ context.Context, id uuid.UUID) error {
 		}
 	}
 	s.forgetMarks(id)
+	maps.DeleteFunc(s.endpoints, func(_ uuid.UUID, e webhook.Endpoint) bool { return e.AccountID == id })
+	s.outbox = slices.DeleteFunc(s.outbox, func(m *outbox.Message) bool { return m.Owner == id })
 	delete(s.factors, id)
 	delete(s.blocks, id)
 	delete(s.publishing, id)

@@ -19,7 +19,9 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 	"adnet/internal/once"
+	"adnet/internal/outbox"
 	"adnet/internal/ranking"
+	"adnet/internal/webhook"
 )
 
 // core is the state that all stores share.
@@ -57,6 +59,8 @@ type core struct {
 	goals      map[uuid.UUID][]byte
 	votes      map[uuid.UUID]int64 // of publishers, by developer id
 	ceiling    money.Micros        // the newest of a standing
+	endpoints  map[uuid.UUID]webhook.Endpoint
+	outbox     []*outbox.Message // oldest first
 
 	verifications []ledger.Verification // oldest first
 }
@@ -85,6 +89,7 @@ func New(now func() time.Time) *Stores {
 		unproven:   make(map[unprovenKey]int64),
 		families:   newFamilyState(),
 		goals:      make(map[uuid.UUID][]byte),
+		endpoints:  make(map[uuid.UUID]webhook.Endpoint),
 	})
 }
 

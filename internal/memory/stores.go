@@ -20,6 +20,8 @@ type Stores struct {
 	Requests   *Requests
 	Letters    *Letters
 	Retention  *Retention
+	Outbox     *Outbox
+	Webhooks   *Webhooks
 }
 
 func newStores(c *core) *Stores {
@@ -42,6 +44,8 @@ func newStores(c *core) *Stores {
 		Requests:   &Requests{c},
 		Letters:    &Letters{c},
 		Retention:  &Retention{c},
+		Outbox:     &Outbox{c},
+		Webhooks:   &Webhooks{c},
 	}
 }
 
@@ -94,4 +98,10 @@ type (
 
 	// Retention stores the removal of old data.
 	Retention struct{ *core }
+
+	// Outbox stores messages to others.
+	Outbox struct{ *core }
+
+	// Webhooks stores the endpoints of accounts.
+	Webhooks struct{ *core }
 )

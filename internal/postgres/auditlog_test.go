@@ -71,3 +71,10 @@ func ledgerOf(s *Stores) storetest.Ledger {
 		},
 	}
 }
+
+func TestWebhooksConformance(t *testing.T) {
+	storetest.RunWebhooks(t, func(t *testing.T) storetest.Webhooks {
+		s := openStore(t)
+		return storetest.Webhooks{Stores: storesOf(s), Endpoints: s.Webhooks, Outbox: s.Outbox}
+	})
+}

@@ -5,8 +5,10 @@ import (
 	"adnet/internal/postgres/audit"
 	"adnet/internal/postgres/books"
 	"adnet/internal/postgres/campaigns"
+	"adnet/internal/postgres/outbox"
 	"adnet/internal/postgres/payments"
 	"adnet/internal/postgres/pg"
+	"adnet/internal/postgres/webhooks"
 )
 
 // Stores is adnet's data in PostgreSQL, a store for each domain. It is safe for concurrent use.
@@ -29,6 +31,8 @@ type Stores struct {
 	Requests   *audit.Requests
 	Letters    *campaigns.Letters
 	Retention  *Retention
+	Outbox     *outbox.Outbox
+	Webhooks   *webhooks.Webhooks
 }
 
 func newStores(c *pg.Core) *Stores {
@@ -50,6 +54,8 @@ func newStores(c *pg.Core) *Stores {
 		Journal:    &campaigns.Journal{Core: c},
 		Requests:   &audit.Requests{Core: c},
 		Letters:    &campaigns.Letters{Core: c},
+		Outbox:     &outbox.Outbox{Core: c},
+		Webhooks:   &webhooks.Webhooks{Core: c},
 	}
 	s.Retention = &Retention{Core: c, ledger: s.Ledger, requests: s.Requests, logins: s.Logins, reports: s.AdReports}
 	return s

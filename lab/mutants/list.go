@@ -1197,4 +1197,36 @@ var mutants = []mutant{
 		new:   `return []byte("browser of" + strings.TrimSpace(email)[:0])`,
 		tests: []string{"./ingress/manage"}, run: "TestBrowsersBecomeKnown",
 	},
+	{
+		name: "outbound-private", protects: "no request to an address that a stranger names enters a private network",
+		file: "internal/outbound/outbound.go",
+		old:  "if err != nil || !may(to.Addr()) {", new: "if err != nil || !to.IsValid() {",
+		tests: []string{"./internal/outbound"}, run: "TestNamesOfPrivateAddressesAreRefused|TestRebindingIsRefused",
+	},
+	{
+		name: "webhook-foreign", protects: "a webhook of another account does not exist for a caller",
+		file: "internal/memory/webhooks.go",
+		old:  "if !known || e.AccountID != account {", new: "if !known {",
+		tests: []string{"./internal/memory", "./ingress/webhooks"},
+		run:   "TestWebhooksConformance|TestForeignWebhooksDoNotExist",
+	},
+	{
+		name: "webhook-postgres", nightly: true, protects: "a webhook of another account does not exist for a caller",
+		file:  "internal/postgres/webhooks/webhooks.go",
+		old:   "selectOwn = selectEndpoints + ` WHERE account_id = $1 AND id = $2`",
+		new:   "selectOwn = selectEndpoints + ` WHERE $1::uuid IS NOT NULL AND id = $2`",
+		tests: []string{"./internal/postgres"}, run: "TestWebhooksConformance", servers: []string{postgres},
+	},
+	{
+		name: "webhook-signature", protects: "the signature of a webhook covers the body",
+		file: "internal/webhook/sign.go",
+		old:  "mac.Write(m.Payload)", new: "mac.Write(nil)",
+		tests: []string{"./internal/webhook"}, run: "TestSignature",
+	},
+	{
+		name: "webhook-twice", nightly: true, protects: "two senders never send one message at the same time",
+		file: "internal/memory/outbox.go",
+		old:  "m.DueAt.After(c.Now) || ", new: "",
+		tests: []string{"./internal/memory"}, run: "TestWebhooksConformance",
+	},
 }

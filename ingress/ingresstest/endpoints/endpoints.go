@@ -25,6 +25,7 @@ import (
 	"adnet/ingress/serve"
 	"adnet/ingress/snippet"
 	"adnet/ingress/track"
+	"adnet/ingress/webhooks"
 	"adnet/internal/campaign"
 	"adnet/internal/obs"
 	"adnet/internal/token/tokentest"
@@ -38,6 +39,7 @@ type Parts struct {
 	Campaigns  *campaign.Service
 	Management *manage.API
 	Billing    *billing.API
+	Webhooks   *webhooks.API
 	Now        func() time.Time
 }
 
@@ -53,6 +55,9 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	}
 	if p.Billing == nil {
 		p.Billing = billing.New(billing.Deps{Metrics: metrics, Now: p.Now})
+	}
+	if p.Webhooks == nil {
+		p.Webhooks = webhooks.New(webhooks.Deps{Now: p.Now})
 	}
 	tools, err := mcp.New(mcp.Config{}, mcp.Deps{Log: log, Metrics: metrics})
 	require.NoError(t, err)
@@ -86,6 +91,7 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	serve.New(serve.Deps{Auth: p.Auth}).Mount(h)
 	p.Management.Mount(h)
 	p.Billing.Mount(h)
+	p.Webhooks.Mount(h)
 	oversee.New(oversee.Deps{Now: p.Now}).Mount(h)
 	benna.New(benna.Deps{Now: p.Now}).Mount(h)
 	explain.New(explain.Deps{Campaigns: p.Campaigns, Now: p.Now}).Mount(h)

@@ -15,6 +15,7 @@ import (
 	"adnet/internal/auditlog"
 	"adnet/internal/errs"
 	"adnet/internal/once"
+	"adnet/internal/postgres/outbox"
 	"adnet/internal/postgres/pg"
 )
 
@@ -59,6 +60,10 @@ func Record(ctx context.Context, tx pgx.Tx, e auditlog.Entry) error {
 		return fmt.Errorf("write audit entry: %w", err)
 	}
 	if err := recordDecision(ctx, tx, &e); err != nil {
+		return err
+	}
+	// In this transaction, so a change has its messages, and a change that is rolled back has none.
+	if err := outbox.Write(ctx, tx, &e); err != nil {
 		return err
 	}
 	return mark(ctx, tx, e)
