@@ -22,6 +22,7 @@ type reference struct {
 	Title, Version, Summary, Description string
 	Groups                               []group
 	Schemes                              []scheme
+	Common                               []parameter
 	Errors                               []errorCode
 	ErrorFields                          []field
 	Schemas                              []schema
@@ -53,8 +54,10 @@ type operation struct {
 	Curl                                   string
 }
 
+// parameter has a Ref if its description is long and in Common.
 type parameter struct {
 	Name, In, Description string
+	Ref                   string
 	Required              bool
 	Type                  kind
 }
@@ -193,8 +196,13 @@ func (r *reference) addOperation(path, method member) error {
 	return fmt.Errorf("its tag is not listed")
 }
 
+// longText is the length of the descriptions that operations do not repeat.
+const longText = 200
+
+// parameter returns a parameter of an operation, and adds a shared one with a long text to Common.
 func (r *reference) parameter(n *node) (p parameter, err error) {
-	if n, _, err = r.resolve(n); err != nil {
+	n, shared, err := r.resolve(n)
+	if err != nil {
 		return p, err
 	}
 	p = parameter{
@@ -202,6 +210,13 @@ func (r *reference) parameter(n *node) (p parameter, err error) {
 		Required: n.at("required").show() == "true",
 	}
 	p.Type, err = r.kind(n.at("schema"))
+	if shared == "" || len(p.Description) <= longText {
+		return p, err
+	}
+	p.Ref = "parameter-" + shared
+	if !slices.ContainsFunc(r.Common, func(c parameter) bool { return c.Ref == p.Ref }) {
+		r.Common = append(r.Common, p)
+	}
 	return p, err
 }
 
