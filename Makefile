@@ -54,7 +54,7 @@ fuzz: ## Run each fuzz target for FUZZTIME, exposed ones for FUZZLONG; FUZZ="A B
 mutants: ## Remove each protection in turn; a test must fail. MUTANTS="mac fence" selects some, MUTANTS=all all.
 	@deploy/test.sh --run go run ./lab/mutants $(MUTANTS)
 
-mutants-general: ## Change operators and bounds of four packages with gremlins; most must be noticed (hours). PACKAGES="internal/owed" selects.
+mutants-general: ## Change operators and bounds of four packages with gremlins; most must be noticed (hours). PACKAGES="internal/ledger/owed" selects.
 	@PACKAGES="$(PACKAGES)" lab/mutants/general.sh
 
 fault: ## Inject faults into a real stack, then check the counts (15 minutes; SHORT=1: 3). FAULT_SEED=n ONLY=kind,kind BREAK=spool|double.
@@ -101,7 +101,7 @@ agents: ## Measure the detection of robots on public corpora (npm, PyPI); fails 
 generate: ## Regenerate the generated code.
 	@$(GO) generate $(ALL)
 
-console: ## Build the console pages into ingress/console/dist (needs Node).
+console: ## Build the console pages into ingress/web/console/dist (needs Node).
 	@deploy/web.sh
 
 screenshots: ## Take screenshots of the console with demo data into docs/images (needs Chromium).

@@ -11,48 +11,48 @@ import (
 // of one family count once.
 var countsFamilies = []struct{ rule, file, by, tests, test string }{
 	{
-		"first campaign that is live at once (PostgreSQL)", "internal/postgres/accounts/families.go", "familyHasCampaign",
-		"internal/storetest/families.go", "oneMailbox",
+		"first campaign that is live at once (PostgreSQL)", "internal/store/postgres/accounts/families.go", "familyHasCampaign",
+		"internal/store/storetest/families.go", "oneMailbox",
 	},
 	{
-		"first campaign that is live at once (memory)", "internal/memory/families.go", "of.Family == own.Family",
-		"internal/storetest/families.go", "oneMailbox",
+		"first campaign that is live at once (memory)", "internal/store/memory/families.go", "of.Family == own.Family",
+		"internal/store/storetest/families.go", "oneMailbox",
 	},
 	{
-		"seats of one owner", "internal/family/group.go", "g.accounts[i].Parent",
-		"internal/family/group_test.go", "TestSeats",
+		"seats of one owner", "internal/account/family/group.go", "g.accounts[i].Parent",
+		"internal/account/family/group_test.go", "TestSeats",
 	},
 	{
-		"votes by charges", "internal/standing/votes.go", "b.familyOf(c.Payer), b.familyOf(c.Publisher)",
-		"internal/standing/votes_test.go", "TestChargesOfAFamilyAreOneVote",
+		"votes by charges", "internal/ledger/standing/votes.go", "b.familyOf(c.Payer), b.familyOf(c.Publisher)",
+		"internal/ledger/standing/votes_test.go", "TestChargesOfAFamilyAreOneVote",
 	},
 	{
-		"weight of a word, advertisers that share a term", "auction/target/segment.go",
+		"weight of a word, advertisers that share a term", "auction/index/segment.go",
 		"lexicon.Share(campaigns[slot].Vote, of)", "auction/votes_test.go", "TestAFamilyVotesOnce",
 	},
 	{
-		"ties between equal ads", "auction/target/search.go", "tie{advertiser: mixed(seed, c.family())",
+		"ties between equal ads", "auction/index/search.go", "tie{advertiser: mixed(seed, c.family())",
 		"auction/families_test.go", "TestCopiesOfAFamilyWinNoMoreTies",
 	},
 	{
-		"publishers whose reports pause an ad (PostgreSQL)", "internal/postgres/campaigns/adreports.go",
-		"WHERE p.family = m.family", "internal/storetest/adreports.go", "Reporters(",
+		"publishers whose reports pause an ad (PostgreSQL)", "internal/store/postgres/campaigns/adreports.go",
+		"WHERE p.family = m.family", "internal/store/storetest/adreports.go", "Reporters(",
 	},
 	{
-		"publishers whose reports pause an ad (memory)", "internal/memory/adreports.go",
-		"of := s.publisherFamily(r.DeveloperID)", "internal/storetest/adreports.go", "Reporters(",
+		"publishers whose reports pause an ad (memory)", "internal/store/memory/adreports.go",
+		"of := s.publisherFamily(r.DeveloperID)", "internal/store/storetest/adreports.go", "Reporters(",
 	},
 	{
-		"publishers of reports, without rivals", "internal/adreport/adreport.go", "range families",
-		"internal/adreport/adreport_test.go", "rivals",
+		"publishers of reports, without rivals", "internal/compliance/adreport/adreport.go", "range families",
+		"internal/compliance/adreport/adreport_test.go", "rivals",
 	},
 	{
 		"sums of quarantine, the network's click rate", "internal/traffic/compare.go",
-		"days[n].Family() == days[0].Family()", "internal/storetest/publisher.go", "familyDays",
+		"days[n].Family() == days[0].Family()", "internal/store/storetest/publisher.go", "familyDays",
 	},
 	{
 		"publishers without readers", "internal/traffic/compare.go", "sums[n].Family() == sums[0].Family()",
-		"internal/storetest/publisher.go", "readers",
+		"internal/store/storetest/publisher.go", "readers",
 	},
 	{
 		"shown ads of sold ones", "internal/traffic/shown.go", "a.family() != last",
@@ -75,12 +75,12 @@ var countsFamilies = []struct{ rule, file, by, tests, test string }{
 		"auction/train/families_test.go", "TestAFamilyHasOneConversionRate",
 	},
 	{
-		"ads without charged acts", "internal/owed/family.go", "j.family(c.Family)",
-		"internal/owed/owed_test.go", "TestFamilyIsUnprovenAfterThreeExpectedActs",
+		"ads without charged acts", "internal/ledger/owed/family.go", "j.family(c.Family)",
+		"internal/ledger/owed/owed_test.go", "TestFamilyIsUnprovenAfterThreeExpectedActs",
 	},
 	{
-		"room of campaigns without charged acts", "internal/postgres/campaigns/rooms.go",
-		"SELECT account_id FROM account_family WHERE family_id", "internal/storetest/archive.go", "roomsUnproven",
+		"room of campaigns without charged acts", "internal/store/postgres/campaigns/rooms.go",
+		"SELECT account_id FROM account_family WHERE family_id", "internal/store/storetest/archive.go", "roomsUnproven",
 	},
 	{
 		"unseen ads of publishers and browser keys", "ingress/offer/unseen.go", "return p.Family",
@@ -88,15 +88,15 @@ var countsFamilies = []struct{ rule, file, by, tests, test string }{
 	},
 	{
 		"advertisers that pay for a publisher's day", "internal/ledger/credits.go",
-		"cmp.Or(s.Family, s.AdvertiserID)", "internal/storetest/release.go", "oneFamilyIsHeldLonger",
+		"cmp.Or(s.Family, s.AdvertiserID)", "internal/store/storetest/release.go", "oneFamilyIsHeldLonger",
 	},
 	{
-		"rejections that end the trust of an advertiser (PostgreSQL)", "internal/postgres/campaigns/campaigns.go",
-		"c.advertiser_id IN (SELECT id FROM member)", "internal/storetest/families.go", "familyRecord",
+		"rejections that end the trust of an advertiser (PostgreSQL)", "internal/store/postgres/campaigns/campaigns.go",
+		"c.advertiser_id IN (SELECT id FROM member)", "internal/store/storetest/families.go", "familyRecord",
 	},
 	{
-		"rejections that end the trust of an advertiser (memory)", "internal/memory/campaigns.go",
-		"s.ofFamily(of.AdvertiserID)", "internal/storetest/families.go", "familyRecord",
+		"rejections that end the trust of an advertiser (memory)", "internal/store/memory/campaigns.go",
+		"s.ofFamily(of.AdvertiserID)", "internal/store/storetest/families.go", "familyRecord",
 	},
 }
 

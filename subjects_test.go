@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 	"adnet/schemas/openapi"
 )
 

@@ -18,27 +18,27 @@ import (
 	"slices"
 	"strings"
 
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/auction/words"
+	"adnet/internal/campaign/subject"
 	"adnet/internal/money"
-	"adnet/internal/subject"
 )
 
 // Aliases of the types of an auction, so that callers need to import only this package.
 type (
 	// ID identifies a campaign or an advertiser.
-	ID = target.ID
+	ID = index.ID
 	// Campaign is a deliverable campaign.
-	Campaign = target.Campaign
+	Campaign = index.Campaign
 	// Targeting holds the lists of a campaign.
-	Targeting = target.Targeting
+	Targeting = index.Targeting
 	// Suits holds the conversations that a campaign may run beside.
-	Suits = target.Suits
+	Suits = index.Suits
 	// Format is the kind of creative.
-	Format = target.Format
+	Format = index.Format
 	// Snapshot is one immutable state of the deliverable campaigns.
-	Snapshot = target.Index
+	Snapshot = index.Index
 	// Prediction is the score of a campaign with its attribution.
 	Prediction = ranker.Prediction
 )
@@ -48,7 +48,7 @@ type (
 type Scratch struct {
 	// Trace, when set, is filled with the candidates of each auction; nil costs nothing.
 	Trace  *Trace
-	search target.Search
+	search index.Search
 	ahead  ahead
 }
 
@@ -72,7 +72,7 @@ const (
 	// Paced: today's budget is being spread over the day.
 	Paced Reason = "paced"
 	// Unpaid: the campaign pays per click or conversion and owes too much for what it was shown, so
-	// it takes part in few auctions; see [target.Bound].
+	// it takes part in few auctions; see [index.Bound].
 	Unpaid Reason = "unpaid"
 	// Unseen: ads that the publisher has not shown hold their part of today's budget.
 	Unseen Reason = "unseen"
@@ -101,12 +101,12 @@ const (
 )
 
 // Request is one opportunity to show an ad. Empty fields are unknown and match only campaigns that
-// do not target them; see [target.Query] for how values are compared.
+// do not target them; see [index.Query] for how values are compared.
 type Request struct {
 	// ID identifies the auction. It breaks ties.
 	ID ID
 	// At is the time of the auction: campaigns may have a start and an end.
-	At target.Second
+	At index.Second
 	// Views reports whether a view of the ad can be reported. Campaigns that pay for views can win
 	// only then.
 	Views bool
@@ -137,12 +137,12 @@ type Request struct {
 	// Models reports whether a model reads the ad: campaigns for pages only do not match.
 	Models bool
 	// Deals, if not empty, restricts the auction to campaigns that may answer one of these private
-	// deals; see [target.Query].
+	// deals; see [index.Query].
 	Deals []string
 }
 
-func (r *Request) query() target.Query {
-	return target.Query{
+func (r *Request) query() index.Query {
+	return index.Query{
 		Auction: r.ID, At: r.At, Views: r.Views, Floor: r.MinRelevance, SilentFloor: r.SilentFloor, Words: r.Words,
 		Tokens: r.Tokens, ActiveTools: r.ActiveTools, HostApp: r.HostApp, Surface: r.Surface,
 		IntegrationMethod: r.IntegrationMethod, Region: r.Region, Language: r.Language, Formats: r.Formats,
@@ -277,7 +277,7 @@ func Decide(req *Request, snapshot *Snapshot, gate Gate, scratch *Scratch) Outco
 const maxUnreserved = 64
 
 // refuse checks a matching candidate. The gate comes last because it may reserve what it grants.
-func refuse(req *Request, gate Gate, table *ranker.Table, c target.Candidate) Reason {
+func refuse(req *Request, gate Gate, table *ranker.Table, c index.Candidate) Reason {
 	reason := unwanted(req, c)
 	if reason == "" && gate != nil {
 		return gate.Check(c.Campaign, valued(table, c.Campaign, c.EffectiveCPM))
@@ -286,7 +286,7 @@ func refuse(req *Request, gate Gate, table *ranker.Table, c target.Candidate) Re
 }
 
 // unwanted returns why the request itself rejects a candidate, or "".
-func unwanted(req *Request, c target.Candidate) Reason {
+func unwanted(req *Request, c index.Candidate) Reason {
 	switch {
 	case c.EffectiveCPM < req.FloorCPM:
 		return BelowFloor
@@ -298,7 +298,7 @@ func unwanted(req *Request, c target.Candidate) Reason {
 
 // unmatched returns the reason of an auction without candidates. Only then do further searches check
 // whether the debts of campaigns or the subjects of the conversation excluded all of them.
-func unmatched(query *target.Query, snapshot *Snapshot, scratch *Scratch) Reason {
+func unmatched(query *index.Query, snapshot *Snapshot, scratch *Scratch) Reason {
 	found := func() bool {
 		scratch.search.Start(snapshot, query)
 		_, ok := scratch.search.Next()
@@ -322,7 +322,7 @@ func unmatched(query *target.Query, snapshot *Snapshot, scratch *Scratch) Reason
 
 // won returns the outcome for the winner c. explorer is the campaign that explores in the auction,
 // or nil.
-func won(snapshot *Snapshot, c target.Candidate, found *target.Found, explorer *Campaign) Outcome {
+func won(snapshot *Snapshot, c index.Candidate, found *index.Found, explorer *Campaign) Outcome {
 	table := snapshot.Table()
 	prediction := table.Predict(c.Campaign.Billing, c.Campaign.Bid, found.Signals)
 	prediction.ModelVersion, prediction.Terms, prediction.Bid = snapshot.Model(), found.Terms, c.EffectiveCPM

@@ -8,19 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/internal/money"
 )
 
 func snapshot(campaigns ...auction.Campaign) *auction.Snapshot {
-	return target.Build(ranker.Version2(), campaigns)
+	return index.Build(ranker.Version2(), campaigns)
 }
 
 // cpm is an untargeted campaign with a bid in USD.
 func cpm(n int, usd money.Micros) auction.Campaign {
 	return auction.Campaign{
-		ID: id(n), Advertiser: id(100 + n), Bid: usd * money.USD, Vote: target.FullVote, LandingDomain: "shop.example",
+		ID: id(n), Advertiser: id(100 + n), Bid: usd * money.USD, Vote: index.FullVote, LandingDomain: "shop.example",
 	}
 }
 
@@ -117,7 +117,7 @@ func TestIrrelevantAdsAreNotShown(t *testing.T) {
 	require.GreaterOrEqual(t, won.Prediction.Relevance, floor)
 	require.Equal(
 		t, auction.NoMatch,
-		decide(t, auction.Request{Formats: []auction.Format{target.Video}, MinRelevance: floor}, snap, nil).Reason,
+		decide(t, auction.Request{Formats: []auction.Format{index.Video}, MinRelevance: floor}, snap, nil).Reason,
 	)
 }
 
@@ -137,7 +137,7 @@ func TestANewCampaignOfCommonWords(t *testing.T) {
 	everywhere := cpm(900, 9)
 	everywhere.Headline = "Great offers for you"
 	counted := snapshot(append(others, everywhere)...)
-	heard := snapshot(others...).Apply(target.Changes{Upsert: []auction.Campaign{everywhere}})
+	heard := snapshot(others...).Apply(index.Changes{Upsert: []auction.Campaign{everywhere}})
 	relevance := func(s *auction.Snapshot, query string) ranker.PPM {
 		req := auction.Request{Words: terms(query)}
 		return decide(t, req, s, auction.GateFunc(func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
@@ -206,11 +206,11 @@ func TestReasonIsThatOfTheBestRefusedCandidate(t *testing.T) {
 	}{
 		{"nothing there", snapshot(), auction.Request{}, nil, auction.NoCampaigns},
 		{
-			"nothing left", two.Apply(target.Changes{Remove: []auction.ID{id(1), id(2)}}), auction.Request{}, nil,
+			"nothing left", two.Apply(index.Changes{Remove: []auction.ID{id(1), id(2)}}), auction.Request{}, nil,
 			auction.NoCampaigns,
 		},
 		{"nothing matches", snapshot(unmatched), auction.Request{Region: "US"}, nil, auction.NoMatch},
-		{"format", two, auction.Request{Formats: []auction.Format{target.Video}}, nil, auction.NoMatch},
+		{"format", two, auction.Request{Formats: []auction.Format{index.Video}}, nil, auction.NoMatch},
 		{"floor", two, auction.Request{FloorCPM: 10_000_001}, nil, auction.BelowFloor},
 		{
 			"best first", two, auction.Request{}, gate(map[int]auction.Reason{1: auction.Budget, 2: auction.Paced}),
@@ -237,7 +237,7 @@ func TestFloorAndBlocksExcludeNothingElse(t *testing.T) {
 		{auction.Request{FloorCPM: 10_000_000}, 1},
 		{auction.Request{BlockedAdvertisers: []auction.ID{id(101)}}, 2},
 		{auction.Request{BlockedDomains: []string{"op.example", "sub.shop.example", "", ".", "shop.example.org"}}, 1},
-		{auction.Request{Formats: []auction.Format{target.Video, target.Image}}, 1},
+		{auction.Request{Formats: []auction.Format{index.Video, index.Image}}, 1},
 	} {
 		require.Equal(t, id(c.want), decide(t, c.req, two, nil).Winner.ID)
 	}
@@ -265,9 +265,9 @@ func TestGateIsAskedInScoreOrderUntilItGrants(t *testing.T) {
 func TestExplainAccountsForEveryLoser(t *testing.T) {
 	elsewhere, video := cpm(5, 9), cpm(6, 9)
 	elsewhere.Targeting = &auction.Targeting{Regions: []string{"DE"}, Languages: []string{"de"}}
-	video.Format = target.Video
+	video.Format = index.Video
 	snap := snapshot(cpm(1, 10), cpm(2, 5), cpm(3, 20), cpm(4, 1), elsewhere, video)
-	req := auction.Request{Region: "US", Formats: []auction.Format{target.Image}, FloorCPM: 2_000_000}
+	req := auction.Request{Region: "US", Formats: []auction.Format{index.Image}, FloorCPM: 2_000_000}
 	got := auction.Explain(&req, snap, auction.GateFunc(func(c *auction.Campaign, _ auction.Valuation) auction.Reason {
 		if c.ID == id(3) {
 			return auction.Paced
@@ -296,7 +296,7 @@ func TestExplainAccountsForEveryLoser(t *testing.T) {
 
 func TestDecideDoesNotAllocateOnceWarm(t *testing.T) {
 	p := newPopulation(3, 50)
-	snap := target.Build(ranker.Version2(), p.campaigns(2000)).Apply(target.Changes{Upsert: p.campaigns(100)})
+	snap := index.Build(ranker.Version2(), p.campaigns(2000)).Apply(index.Changes{Upsert: p.campaigns(100)})
 	requests := p.contexts(20)
 	var scratch auction.Scratch
 	run := func() {
@@ -339,11 +339,11 @@ func (g *counting) Undo(*auction.Campaign)                                    { 
 // grants.
 func TestUnreservedCandidatesAreBounded(t *testing.T) {
 	p := newPopulation(3, 0)
-	index, requests := target.Build(ranker.Version2(), p.campaigns(20_000)), p.contexts(200)
+	snap, requests := index.Build(ranker.Version2(), p.campaigns(20_000)), p.contexts(200)
 	most := 0
 	for i := range requests {
 		reserver, gate := &nothing{}, &counting{}
-		out := auction.Decide(&requests[i], index, auction.Chain{gate, reserver}, new(auction.Scratch))
+		out := auction.Decide(&requests[i], snap, auction.Chain{gate, reserver}, new(auction.Scratch))
 		require.Nil(t, out.Winner)
 		require.LessOrEqual(t, reserver.requests, 64)
 		require.Zero(t, gate.granted)

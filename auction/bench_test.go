@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/auction/words"
-	"adnet/internal/cputime"
 	"adnet/internal/demo"
 	"adnet/internal/money"
+	"adnet/internal/testenv/cputime"
 )
 
 type benchmarkShape struct {
@@ -35,19 +35,19 @@ func benchmarkShapes() []benchmarkShape {
 func BenchmarkDecide(b *testing.B) {
 	for _, shape := range benchmarkShapes() {
 		for _, n := range []int{10_000, 100_000, 1_000_000} {
-			var index *auction.Snapshot
+			var snap *auction.Snapshot
 			var requests []auction.Request
 			b.Run(fmt.Sprintf("%s/%d", shape.name, n), func(b *testing.B) {
-				if index == nil {
+				if snap == nil {
 					p := newPopulation(7, shape.templates)
-					index, requests = target.Build(ranker.Version2(), p.campaigns(n)), p.contexts(1000)
+					snap, requests = index.Build(ranker.Version2(), p.campaigns(n)), p.contexts(1000)
 				}
 				var scratch auction.Scratch
 				b.ReportAllocs()
 				filled, i := 0, 0
 				used := cputime.Start(b)
 				for b.Loop() {
-					if auction.Decide(&requests[i%len(requests)], index, nil, &scratch).Winner != nil {
+					if auction.Decide(&requests[i%len(requests)], snap, nil, &scratch).Winner != nil {
 						filled++
 					}
 					i++
@@ -69,14 +69,14 @@ type scanned struct {
 // matching and scoring every campaign.
 func BenchmarkLinearScan(b *testing.B) {
 	p := newPopulation(7, 534)
-	index, requests, table := target.Build(ranker.Version2(), p.campaigns(100_000)), p.contexts(1000), ranker.Version2()
-	campaigns, reader := make([]scanned, 0, index.Len()), new(lexicon.Reader)
+	snap, requests, table := index.Build(ranker.Version2(), p.campaigns(100_000)), p.contexts(1000), ranker.Version2()
+	campaigns, reader := make([]scanned, 0, snap.Len()), new(lexicon.Reader)
 	read := map[*auction.Targeting]map[string]uint16{}
-	for c := range index.All() {
+	for c := range snap.All() {
 		if read[c.Targeting] == nil {
 			impacts := map[string]uint16{}
 			for _, impact := range reader.Campaign(
-				index.Words(), &lexicon.Text{Stated: [2][]string{c.Targeting.IntentTokens}},
+				snap.Words(), &lexicon.Text{Stated: [2][]string{c.Targeting.IntentTokens}},
 			) {
 				impacts[impact.Term] = impact.By
 			}
@@ -87,7 +87,7 @@ func BenchmarkLinearScan(b *testing.B) {
 	used := cputime.Start(b)
 	for i := 0; b.Loop(); i++ {
 		req := &requests[i%len(requests)]
-		weights := reader.Request(index.Words(), req.Words).Weights
+		weights := reader.Request(snap.Words(), req.Words).Weights
 		var best *auction.Campaign
 		var bestScore money.Micros
 		for i := range campaigns {
@@ -100,7 +100,7 @@ func BenchmarkLinearScan(b *testing.B) {
 			}
 			var sum uint32
 			for _, w := range weights {
-				sum += w.By * uint32(c.impacts[w.Term(index.Words())])
+				sum += w.By * uint32(c.impacts[w.Term(snap.Words())])
 			}
 			score := table.EffectiveCPM(c.Billing, c.Bid, table.Relevance(ranker.Match(lexicon.Match(sum))))
 			if score > bestScore {
@@ -118,19 +118,19 @@ func BenchmarkLinearScan(b *testing.B) {
 // only once per auction: the best result without an index where campaigns share targetings.
 func BenchmarkScanOfTargetings(b *testing.B) {
 	p := newPopulation(7, 534)
-	index, requests := target.Build(ranker.Version2(), p.campaigns(100_000)), p.contexts(1000)
-	table := index.Table()
+	snap, requests := index.Build(ranker.Version2(), p.campaigns(100_000)), p.contexts(1000)
+	table := snap.Table()
 	used := cputime.Start(b)
 	for i := 0; b.Loop(); i++ {
 		req := &requests[i%len(requests)]
-		matcher := target.NewMatcher(index, &target.Query{
+		matcher := index.NewMatcher(snap, &index.Query{
 			Words: req.Words, ActiveTools: req.ActiveTools, HostApp: req.HostApp, Surface: req.Surface,
 			IntegrationMethod: req.IntegrationMethod, Region: req.Region, Language: req.Language,
 		})
-		found := map[*auction.Targeting]target.Found{}
+		found := map[*auction.Targeting]index.Found{}
 		var best *auction.Campaign
 		var bestScore money.Micros
-		for c := range index.All() {
+		for c := range snap.All() {
 			first, known := found[c.Targeting]
 			if !known {
 				first, _, _ = matcher.Match(c)
@@ -163,11 +163,11 @@ func BenchmarkRelevance(b *testing.B) {
 				phrases := p.phrases(20)
 				bid := money.Micros(5e6 * math.Exp(p.rng.NormFloat64()*shape.sigma))
 				list[i] = auction.Campaign{
-					ID: id(i), Advertiser: id(i), Bid: bid, Vote: target.FullVote, Headline: strings.Join(phrases[:5], " "),
+					ID: id(i), Advertiser: id(i), Bid: bid, Vote: index.FullVote, Headline: strings.Join(phrases[:5], " "),
 					Subtext: strings.Join(phrases[5:], " "),
 				}
 			}
-			index := target.Build(ranker.Version2(), list)
+			snap := index.Build(ranker.Version2(), list)
 			contexts := make([]string, 1000)
 			for i := range contexts {
 				text := list[i*97].Headline + " " + strings.Join(p.phrases(shape.words-5), " ")
@@ -182,7 +182,7 @@ func BenchmarkRelevance(b *testing.B) {
 				reader.Reset()
 				reader.ReadContext(contexts[i%len(contexts)])
 				request := auction.Request{ID: id(i), Words: reader.Terms(), MinRelevance: ranker.DefaultFloor}
-				if auction.Decide(&request, index, nil, &scratch).Winner != nil {
+				if auction.Decide(&request, snap, nil, &scratch).Winner != nil {
 					filled++
 				}
 				i++
@@ -198,17 +198,17 @@ func BenchmarkRelevance(b *testing.B) {
 func BenchmarkDemo(b *testing.B) {
 	vocabulary, requests := demoRequests(b)
 	for _, n := range []int{10_000, 100_000, 1_000_000} {
-		var index *auction.Snapshot
+		var snap *auction.Snapshot
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			if index == nil {
-				index = target.Build(ranker.Version2(), demoCampaigns(n, vocabulary))
+			if snap == nil {
+				snap = index.Build(ranker.Version2(), demoCampaigns(n, vocabulary))
 			}
 			scratch := auction.Scratch{Trace: new(auction.Trace)}
 			b.ReportAllocs()
 			filled, i := 0, 0
 			used := cputime.Start(b)
 			for b.Loop() {
-				if auction.Decide(&requests[i%len(requests)], index, nil, &scratch).Winner != nil {
+				if auction.Decide(&requests[i%len(requests)], snap, nil, &scratch).Winner != nil {
 					filled++
 				}
 				i++
@@ -244,7 +244,7 @@ func TestManyBlocks(t *testing.T) {
 	for i := range campaigns { // no word is lone, so that each campaign is a group
 		campaigns[i].Headline = "Bench campaign " + strconv.Itoa(i%500) + " of " + strconv.Itoa(500+i/500)
 	}
-	index := target.Build(ranker.Version2(), campaigns)
+	snap := index.Build(ranker.Version2(), campaigns)
 	var scratch auction.Scratch
 	filled := 0
 	for i := range requests {
@@ -254,7 +254,7 @@ func TestManyBlocks(t *testing.T) {
 		req := &requests[i]
 		req.Words = append(req.Words, terms("a measured campaign")...)
 		req.MinRelevance = []ranker.PPM{0, 300_000, ranker.DefaultFloor}[i/25%3]
-		got, want := auction.Decide(req, index, nil, &scratch), auction.Explain(req, index, nil)
+		got, want := auction.Decide(req, snap, nil, &scratch), auction.Explain(req, snap, nil)
 		require.Equal(t, want.Outcome, got, i)
 		if got.Winner != nil {
 			filled++
@@ -271,7 +271,7 @@ func demoCampaigns(n int, vocabulary []string) []auction.Campaign {
 			t.IntentTokens = append(t.IntentTokens, vocabulary[(i*31+(k+1)*977)%len(vocabulary)])
 		}
 		list[i] = auction.Campaign{
-			ID: id(i), Advertiser: id(0), Vote: target.FullVote, Bid: money.Micros(1_000_000 + i*7919%20_000_000), Targeting: t,
+			ID: id(i), Advertiser: id(0), Vote: index.FullVote, Bid: money.Micros(1_000_000 + i*7919%20_000_000), Targeting: t,
 			Headline: "Bench campaign " + strconv.Itoa(i), Subtext: "Measured",
 		}
 	}
@@ -284,7 +284,7 @@ func BenchmarkBuild(b *testing.B) {
 			all := newPopulation(7, shape.templates).campaigns(100_000)
 			b.ReportAllocs()
 			for b.Loop() {
-				target.Build(ranker.Version2(), all)
+				index.Build(ranker.Version2(), all)
 			}
 		})
 	}
@@ -294,15 +294,15 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkApply(b *testing.B) {
 	p := newPopulation(7, 534)
 	all := p.campaigns(100_000)
-	index := target.Build(ranker.Version2(), all).Apply(target.Changes{Upsert: all[:1000]})
+	snap := index.Build(ranker.Version2(), all).Apply(index.Changes{Upsert: all[:1000]})
 	b.Run("pause", func(b *testing.B) {
 		for b.Loop() {
-			index.Apply(target.Changes{Remove: []auction.ID{id(50_000)}})
+			snap.Apply(index.Changes{Remove: []auction.ID{id(50_000)}})
 		}
 	})
 	b.Run("update", func(b *testing.B) {
 		for b.Loop() {
-			index.Apply(target.Changes{Upsert: all[50_000:50_001]})
+			snap.Apply(index.Changes{Upsert: all[50_000:50_001]})
 		}
 	})
 }

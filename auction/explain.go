@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"slices"
 
-	"adnet/auction/target"
+	"adnet/auction/index"
 	"adnet/internal/money"
 )
 
@@ -73,7 +73,7 @@ func exploring(req *Request, snapshot *Snapshot, candidates []scanned) *Campaign
 	if snapshot.Learnt() == nil || !mayExplore(req.ID) {
 		return nil
 	}
-	var best []target.Candidate
+	var best []index.Candidate
 	for voted := 0; voted < exploreAmong && len(best) < min(exploreMost, len(candidates)); {
 		best = append(best, candidates[len(best)].Candidate)
 		if best[len(best)-1].Campaign.Vote > 0 {
@@ -96,20 +96,20 @@ func exploring(req *Request, snapshot *Snapshot, candidates []scanned) *Campaign
 // excluded returns the reason of a campaign excluded by one of its own fields.
 func excluded(mismatch string) Reason {
 	switch mismatch {
-	case target.StartField:
+	case index.StartField:
 		return NotStarted
-	case target.EndField:
+	case index.EndField:
 		return Ended
-	case target.AllowedField, target.ExcludedField:
+	case index.AllowedField, index.ExcludedField:
 		return SensitiveSubject
-	case target.BoundField:
+	case index.BoundField:
 		return Unpaid
 	}
 	return NoMatch
 }
 
 // passedOver returns the reason of a candidate behind the winner, without calling the gate.
-func passedOver(req *Request, c target.Candidate) Reason {
+func passedOver(req *Request, c index.Candidate) Reason {
 	if reason := unwanted(req, c); reason != "" {
 		return reason
 	}
@@ -122,15 +122,15 @@ func lost(c scanned, reason Reason) Loser {
 
 // scanned is a candidate of a scan.
 type scanned struct {
-	target.Candidate
-	found target.Found
+	index.Candidate
+	found index.Found
 }
 
 // scan scores every matching campaign and lists the others, including the ones that match but are
 // not relevant enough.
 func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []Loser) {
 	query := req.query()
-	matcher := target.NewMatcher(snapshot, &query)
+	matcher := index.NewMatcher(snapshot, &query)
 	table := snapshot.Table()
 	for c := range snapshot.All() {
 		found, mismatch, ok := matcher.Match(c)
@@ -144,14 +144,14 @@ func scan(req *Request, snapshot *Snapshot) (candidates []scanned, unmatched []L
 			continue
 		}
 		candidates = append(
-			candidates, scanned{target.Candidate{Campaign: c, EffectiveCPM: value, Relevance: found.Relevance}, found},
+			candidates, scanned{index.Candidate{Campaign: c, EffectiveCPM: value, Relevance: found.Relevance}, found},
 		)
 	}
 	slices.SortFunc(candidates, func(a, b scanned) int {
 		return cmp.Or(cmp.Compare(b.EffectiveCPM, a.EffectiveCPM), cmp.Compare(
 			table.Match(b.found.Signals), table.Match(a.found.Signals),
 		),
-			target.CompareTies(&query, a.Campaign, b.Campaign), compareID(a.Campaign, b.Campaign))
+			index.CompareTies(&query, a.Campaign, b.Campaign), compareID(a.Campaign, b.Campaign))
 	})
 	slices.SortFunc(unmatched, func(a, b Loser) int { return compareID(a.Campaign, b.Campaign) })
 	return candidates, unmatched

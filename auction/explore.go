@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/internal/money"
 )
 
@@ -23,7 +23,7 @@ const (
 // ahead holds candidates taken from a search in advance. In an auction in which new campaigns may
 // explore, these are the best ones, with the exploring campaign before those of no more value.
 type ahead struct {
-	list     []target.Candidate
+	list     []index.Candidate
 	at       int
 	explorer *Campaign // of list; nil for none
 }
@@ -57,12 +57,12 @@ func (s *Scratch) explore(req *Request, snapshot *Snapshot) {
 }
 
 // before returns the place of a value among the best candidates: before those of no more.
-func before(best []target.Candidate, value money.Micros) int {
-	return slices.IndexFunc(best, func(c target.Candidate) bool { return c.EffectiveCPM <= value })
+func before(best []index.Candidate, value money.Micros) int {
+	return slices.IndexFunc(best, func(c index.Candidate) bool { return c.EffectiveCPM <= value })
 }
 
 // next returns the best candidate not yet returned.
-func (s *Scratch) next() (c target.Candidate, ok bool) {
+func (s *Scratch) next() (c index.Candidate, ok bool) {
 	if s.ahead.at < len(s.ahead.list) {
 		s.ahead.at++
 		return s.ahead.list[s.ahead.at-1], true
@@ -81,8 +81,8 @@ func mayExplore(id ID) bool {
 // reach the floor. The explorer must also reach the default floor. Otherwise, where a floor is off,
 // an off-topic ad would be tried before a relevant one. Campaigns without a vote neither explore nor
 // keep others from it. It returns 0 if no new campaign comes before the best candidate with a vote.
-func explorer(table *ranker.Table, best []target.Candidate) (at int, value money.Micros) {
-	first := slices.IndexFunc(best, func(c target.Candidate) bool { return c.Campaign.Vote > 0 })
+func explorer(table *ranker.Table, best []index.Candidate) (at int, value money.Micros) {
+	first := slices.IndexFunc(best, func(c index.Candidate) bool { return c.Campaign.Vote > 0 })
 	if first < 0 || isNew(table.Learnt, best[first].Campaign) {
 		return 0, 0
 	}
@@ -103,5 +103,5 @@ func explorer(table *ranker.Table, best []target.Candidate) (at int, value money
 // isNew reports whether clicks have taught little about a campaign: neither about an ad of the same
 // content, nor about all the new campaigns of its family together. A bound one is not new.
 func isNew(learnt *ranker.Learnt, c *Campaign) bool {
-	return c.Bound == target.BoundNone && !learnt.Explored[c.Content()] && !learnt.Advertisers[c.Owner()]
+	return c.Bound == index.BoundNone && !learnt.Explored[c.Content()] && !learnt.Advertisers[c.Owner()]
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/internal/money"
 )
 
@@ -22,7 +22,7 @@ func TestCopiesOfAFamilyWinNoMoreTies(t *testing.T) {
 		}
 		equal = append(equal, c)
 	}
-	snap := target.Build(ranker.Version2(), equal)
+	snap := index.Build(ranker.Version2(), equal)
 	wins := 0
 	var scratch auction.Scratch
 	for i := range 2000 {
@@ -37,7 +37,7 @@ func TestCopiesOfAFamilyWinNoMoreTies(t *testing.T) {
 // same offer does.
 func TestAFamilyExploresOnce(t *testing.T) {
 	young := auction.Campaign{
-		ID: id(2), Advertiser: id(102), Bid: 4 * money.USD, Vote: target.FullVote,
+		ID: id(2), Advertiser: id(102), Bid: 4 * money.USD, Vote: index.FullVote,
 		Headline: "Hosting of a vector database", Subtext: "with backups and restores",
 	}
 	_, explored := wins(t, explorers(young), 2000)

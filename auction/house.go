@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 )
 
 // House returns the campaign of an owner to show as a house ad after an auction without a winner:
@@ -17,7 +17,7 @@ import (
 func House(req *Request, snapshot *Snapshot, owner ID, ids []ID, gate Gate) *Campaign {
 	query := req.query()
 	query.Floor, query.SilentFloor, query.Views = 0, 0, true
-	matcher, table := target.NewMatcher(snapshot, &query), snapshot.Table()
+	matcher, table := index.NewMatcher(snapshot, &query), snapshot.Table()
 	type fit struct {
 		*Campaign
 		match ranker.Match
@@ -36,7 +36,7 @@ func House(req *Request, snapshot *Snapshot, owner ID, ids []ID, gate Gate) *Cam
 	}
 	slices.SortFunc(fits, func(a, b fit) int {
 		return cmp.Or(
-			cmp.Compare(b.match, a.match), target.CompareTies(&query, a.Campaign, b.Campaign),
+			cmp.Compare(b.match, a.match), index.CompareTies(&query, a.Campaign, b.Campaign),
 			compareID(a.Campaign, b.Campaign),
 		)
 	})

@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/internal/money"
 )
 
@@ -52,13 +52,13 @@ func clicks() (curve [ranker.Knots]ranker.PPM) {
 // explorers returns a network with learnt weights: campaign 1 is known, the others are passed in.
 func explorers(others ...auction.Campaign) *auction.Snapshot {
 	known := auction.Campaign{
-		ID: id(1), Advertiser: id(101), Bid: 4 * money.USD, Vote: target.FullVote, Headline: "Vector database hosting", Subtext: "for teams",
+		ID: id(1), Advertiser: id(101), Bid: 4 * money.USD, Vote: index.FullVote, Headline: "Vector database hosting", Subtext: "for teams",
 	}
 	l := &ranker.Learnt{
 		Version: 1, Clicks: clicks(), Explored: map[uint64]bool{known.Content(): true},
 		Advertisers: map[[16]byte]bool{id(150): true},
 	}
-	return target.Build(ranker.Version2().With(l), append(others, known))
+	return index.Build(ranker.Version2().With(l), append(others, known))
 }
 
 // wins counts the wins per campaign over many auctions, and checks the limits of exploring in each.
@@ -85,7 +85,7 @@ func TestNewCampaignsExplore(t *testing.T) {
 	const auctions = 2000
 	young := func(n, advertiser int) auction.Campaign {
 		return auction.Campaign{
-			ID: id(n), Advertiser: id(advertiser), Bid: 4 * money.USD, Vote: target.FullVote, Headline: "Hosting of a vector database",
+			ID: id(n), Advertiser: id(advertiser), Bid: 4 * money.USD, Vote: index.FullVote, Headline: "Hosting of a vector database",
 			Subtext: "with backups and restores",
 		}
 	}
@@ -107,7 +107,7 @@ func TestNewCampaignsExplore(t *testing.T) {
 	require.LessOrEqual(t, sum, auctions/20, "together no more than one")
 
 	same := auction.Campaign{
-		ID: id(2), Advertiser: id(102), Bid: 3 * money.USD, Vote: target.FullVote, Headline: "vector DATABASE  hosting", Subtext: "For teams",
+		ID: id(2), Advertiser: id(102), Bid: 3 * money.USD, Vote: index.FullVote, Headline: "vector DATABASE  hosting", Subtext: "For teams",
 	}
 	_, explored = wins(t, explorers(same), auctions)
 	require.Empty(t, explored, "a copy has its source's counts")
@@ -141,7 +141,7 @@ func TestNothingExploresOnTheFirstDay(t *testing.T) {
 // A refused explorer leaves the auction unchanged.
 func TestAnExplorerThatMayNotServe(t *testing.T) {
 	young := auction.Campaign{
-		ID: id(2), Advertiser: id(102), Bid: 4 * money.USD, Vote: target.FullVote, Headline: "Hosting of a vector database",
+		ID: id(2), Advertiser: id(102), Bid: 4 * money.USD, Vote: index.FullVote, Headline: "Hosting of a vector database",
 		Subtext: "with backups and restores",
 	}
 	s := explorers(young)

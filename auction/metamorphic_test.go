@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
+	"adnet/internal/campaign/subject"
 	"adnet/internal/money"
-	"adnet/internal/subject"
 )
 
 // distinctCampaigns draws campaigns with different ids.
@@ -46,11 +46,11 @@ func TestUpdatesEqualAFreshBuild(t *testing.T) {
 		campaigns, req := distinctCampaigns(t), drawRequest(t)
 		first := snapshot()
 		for _, c := range campaigns {
-			first = first.Apply(target.Changes{Upsert: []auction.Campaign{c}})
+			first = first.Apply(index.Changes{Upsert: []auction.Campaign{c}})
 		}
 		var scratch auction.Scratch
 		want := auction.Decide(&req, snapshot(campaigns...), nil, &scratch)
-		at := snapshot(campaigns...).Apply(target.Changes{Upsert: campaigns[:1]})
+		at := snapshot(campaigns...).Apply(index.Changes{Upsert: campaigns[:1]})
 		for _, s := range []*auction.Snapshot{first.Compacted(), at, at.Compacted()} {
 			got := auction.Decide(&req, s, nil, &scratch)
 			require.Equal(t, winnerID(want), winnerID(got))
@@ -69,7 +69,7 @@ func TestAWinnerThatBidsMoreStillWins(t *testing.T) {
 		}
 		raised := *before.Winner
 		raised.Bid += money.Micros(rapid.Int64Range(0, 5_000_000).Draw(t, "raise"))
-		after := auction.Decide(&req, s.Apply(target.Changes{Upsert: []auction.Campaign{raised}}), nil, &scratch)
+		after := auction.Decide(&req, s.Apply(index.Changes{Upsert: []auction.Campaign{raised}}), nil, &scratch)
 		require.Equal(t, before.Winner.ID, after.Winner.ID)
 		table := s.Table()
 		require.Equal(
@@ -97,7 +97,7 @@ func TestTakingTheWinnerOutEqualsRefusingIt(t *testing.T) {
 				}
 				return ""
 			}), &scratch)
-			s = s.Apply(target.Changes{Remove: []auction.ID{out}})
+			s = s.Apply(index.Changes{Remove: []auction.ID{out}})
 			require.Equal(t, winnerID(refused), winnerID(auction.Decide(&req, s, nil, &scratch)))
 			if refused.Winner == nil {
 				require.NotContains(
@@ -145,9 +145,9 @@ func TestReadersAndChangesAtTheSameTime(t *testing.T) {
 			}
 		})
 	}
-	s := target.Build(ranker.Version2(), all)
+	s := index.Build(ranker.Version2(), all)
 	for i := range 60 {
-		s = s.Apply(target.Changes{Upsert: all[i : i+5], Remove: []auction.ID{id(2 * i)}})
+		s = s.Apply(index.Changes{Upsert: all[i : i+5], Remove: []auction.ID{id(2 * i)}})
 		if i%20 == 19 {
 			s = s.Compacted()
 		}
@@ -163,7 +163,7 @@ func FuzzDecide(f *testing.F) {
 	f.Add(slices.Repeat([]byte{7, 1, 250, 3, 99, 0}, 400))
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
 		s, req, gate := snapshot(distinctCampaigns(t)...), drawRequest(t), drawGate(t)
-		s = s.Apply(target.Changes{Upsert: rapid.SliceOfN(rapid.Custom(drawCampaign), 0, 5).Draw(t, "upsert")})
+		s = s.Apply(index.Changes{Upsert: rapid.SliceOfN(rapid.Custom(drawCampaign), 0, 5).Draw(t, "upsert")})
 		require.Equal(t, auction.Explain(&req, s, gate).Outcome, auction.Decide(&req, s, gate, new(auction.Scratch)))
 	}))
 }

@@ -9,12 +9,12 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/internal/campaign"
+	"adnet/internal/ledger/owed"
+	"adnet/internal/ledger/standing"
 	"adnet/internal/money"
-	"adnet/internal/owed"
-	"adnet/internal/standing"
 )
 
 // attacked is a network of honest families and of attackers, who have a balance and are never
@@ -118,7 +118,7 @@ func (w *attacked) attack(t *rapid.T) {
 }
 
 // judge settles what was shown, and sets the bounds and ceilings of the attackers.
-func (w *attacked) judge() target.Changes {
+func (w *attacked) judge() index.Changes {
 	clear(w.open)
 	verdicts := owed.Judge(w.owed)
 	for i := range w.attackers {
@@ -128,11 +128,11 @@ func (w *attacked) judge() target.Changes {
 			continue
 		}
 		c.ClickRate, c.ConvertRate, c.Ceiling = uint32(v.ClickRate), uint32(v.ConvertRate), v.Ceiling
-		c.Bound = map[campaign.Bound]target.Bound{
-			campaign.Unproven: target.BoundUnproven, campaign.Behind: target.BoundBehind,
+		c.Bound = map[campaign.Bound]index.Bound{
+			campaign.Unproven: index.BoundUnproven, campaign.Behind: index.BoundBehind,
 		}[v.Bound]
 	}
-	return target.Changes{Upsert: w.attackers}
+	return index.Changes{Upsert: w.attackers}
 }
 
 // Check lets attackers show what their balance pays for, and what a family that was never charged
@@ -179,10 +179,10 @@ func TestFamiliesThatAreNeverChargedChangeAConstant(t *testing.T) {
 		won := 0
 		rapid.Check(t, func(t *rapid.T) {
 			w := drawAttacked(t, charged)
-			before := target.Build(ranker.Version2(), w.honest)
+			before := index.Build(ranker.Version2(), w.honest)
 			after := before
 			if rapid.Bool().Draw(t, "built together") {
-				after = target.Build(ranker.Version2(), append(append([]auction.Campaign{}, w.honest...), w.attackers...))
+				after = index.Build(ranker.Version2(), append(append([]auction.Campaign{}, w.honest...), w.attackers...))
 			}
 			free, bound := map[auction.ID]money.Micros{}, 0
 			seed := rapid.IntRange(0, 1<<20).Draw(t, "seed") << 10
@@ -209,7 +209,7 @@ func TestFamiliesThatAreNeverChargedChangeAConstant(t *testing.T) {
 					won++
 					require.GreaterOrEqual(t, paid.EffectiveCPM, want.EffectiveCPM)
 					worth := w.displayed(&paid)
-					if paid.Winner.Bound != target.BoundNone {
+					if paid.Winner.Bound != index.BoundNone {
 						bound++
 						continue
 					}

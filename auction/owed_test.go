@@ -7,15 +7,15 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/internal/money"
 )
 
 // admitting returns the numbers of the first n auctions in which bound campaigns take part.
 func admitting(n int) (list []int) {
-	bound := target.Build(
-		ranker.Version2(), []auction.Campaign{{ID: id(1), Bid: money.USD, Bound: target.BoundBehind}},
+	bound := index.Build(
+		ranker.Version2(), []auction.Campaign{{ID: id(1), Bid: money.USD, Bound: index.BoundBehind}},
 	)
 	var scratch auction.Scratch
 	for i := 0; len(list) < n; i++ {
@@ -43,15 +43,15 @@ func TestBoundCampaignsShowInAHundredth(t *testing.T) {
 	all := []auction.Campaign{perAct(1, ranker.CPM, 2*money.USD)}
 	for n := range 200 { // together they have no more auctions than one
 		thief := perAct(2+n, ranker.CPA, 1000*money.USD)
-		thief.Bound = target.Bound(1 + n%2)
+		thief.Bound = index.Bound(1 + n%2)
 		all = append(all, thief)
 	}
-	index, won := target.Build(ranker.Version2(), all), map[auction.ID]int{}
+	snap, won := index.Build(ranker.Version2(), all), map[auction.ID]int{}
 	var scratch auction.Scratch
 	for n := range auctions {
 		req := vector(n)
 		req.MinRelevance = 0 // what all say is no word of a trade
-		won[auction.Decide(&req, index, nil, &scratch).Winner.ID]++
+		won[auction.Decide(&req, snap, nil, &scratch).Winner.ID]++
 	}
 	others := auctions - won[id(1)]
 	require.LessOrEqual(t, others, auctions/100)
@@ -60,22 +60,22 @@ func TestBoundCampaignsShowInAHundredth(t *testing.T) {
 
 func TestOnlyBoundCampaignsAreUnpaid(t *testing.T) {
 	bound := perAct(1, ranker.CPC, money.USD)
-	bound.Bound = target.BoundUnproven
-	index := target.Build(ranker.Version2(), []auction.Campaign{bound})
+	bound.Bound = index.BoundUnproven
+	snap := index.Build(ranker.Version2(), []auction.Campaign{bound})
 	skip := admitting(1)[0]
 	req := vector(skip + 1)
-	require.Equal(t, auction.Unpaid, decide(t, req, index, nil).Reason)
-	losers := auction.Explain(&req, index, nil).Losers
+	require.Equal(t, auction.Unpaid, decide(t, req, snap, nil).Reason)
+	losers := auction.Explain(&req, snap, nil).Losers
 	require.Equal(t, auction.Unpaid, losers[0].Reason)
-	require.Equal(t, target.BoundField, losers[0].Mismatch)
+	require.Equal(t, index.BoundField, losers[0].Mismatch)
 
 	req.Words = terms("what is the meaning of life")
-	require.Equal(t, auction.Irrelevant, decide(t, req, index, nil).Reason)
+	require.Equal(t, auction.Irrelevant, decide(t, req, snap, nil).Reason)
 	free := bound
-	free.Bound = target.BoundNone
-	index = index.Apply(target.Changes{Upsert: []auction.Campaign{free}})
+	free.Bound = index.BoundNone
+	snap = snap.Apply(index.Changes{Upsert: []auction.Campaign{free}})
 	req = vector(skip + 1)
-	require.Equal(t, id(1), decide(t, req, index, nil).Winner.ID, "a change of the bound counts at once")
+	require.Equal(t, id(1), decide(t, req, snap, nil).Winner.ID, "a change of the bound counts at once")
 }
 
 func TestOwnRatesScaleBidsForActs(t *testing.T) {

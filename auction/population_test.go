@@ -10,11 +10,11 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/auction/words"
+	"adnet/internal/campaign/subject"
 	"adnet/internal/money"
-	"adnet/internal/subject"
 )
 
 // id returns ids in the order of n.
@@ -43,7 +43,7 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 		Bid: money.Micros(
 			rapid.SampledFrom([]int64{10_000, 5_000_000, 5_000_001, 5_000_002, 5_000_009, 9_000_000}).Draw(t, "bid"),
 		),
-		Vote:          rapid.SampledFrom([]uint32{0, 0, 50_000, target.FullVote}).Draw(t, "vote"),
+		Vote:          rapid.SampledFrom([]uint32{0, 0, 50_000, index.FullVote}).Draw(t, "vote"),
 		Billing:       ranker.Billing(rapid.IntRange(0, 3).Draw(t, "billing")),
 		Format:        auction.Format(rapid.IntRange(0, 2).Draw(t, "format")),
 		LandingDomain: rapid.SampledFrom([]string{"a.example", "www.a.example", "b.example"}).Draw(t, "domain"),
@@ -57,11 +57,11 @@ func drawCampaign(t *rapid.T) auction.Campaign {
 	c.ClickRate, c.ConvertRate = own("click rate"), own("conversion rate")
 	c.Ceiling = money.Micros(rapid.SampledFrom([]int64{0, 0, 1, 3_000_000, 5_000_000}).Draw(t, "ceiling"))
 	c.Bound = rapid.SampledFrom(
-		[]target.Bound{target.BoundNone, target.BoundNone, target.BoundUnproven, target.BoundBehind},
+		[]index.Bound{index.BoundNone, index.BoundNone, index.BoundUnproven, index.BoundBehind},
 	).Draw(t, "bound")
-	c.Start = target.Second(rapid.SampledFrom([]uint32{0, 0, 0, 99, 100, 101}).Draw(t, "start"))
+	c.Start = index.Second(rapid.SampledFrom([]uint32{0, 0, 0, 99, 100, 101}).Draw(t, "start"))
 	if length := rapid.SampledFrom([]uint32{0, 0, 0, 1, 2}).Draw(t, "length"); length > 0 {
-		c.End = max(c.Start, 98) + target.Second(length)
+		c.End = max(c.Start, 98) + index.Second(length)
 	}
 	c.Headline = rapid.SampledFrom([]string{
 		"", "Vector databases", "Travel with the API", "search for café",
@@ -147,7 +147,7 @@ func drawRequest(t *rapid.T) auction.Request {
 	}
 	r := auction.Request{
 		ID:       id(rapid.SampledFrom(append(admitting(2), 0, 1, 2, 3)).Draw(t, "auction")),
-		At:       target.Second(rapid.Uint32Range(97, 103).Draw(t, "at")),
+		At:       index.Second(rapid.Uint32Range(97, 103).Draw(t, "at")),
 		Views:    rapid.Bool().Draw(t, "views"),
 		Models:   rapid.Bool().Draw(t, "models"),
 		Subjects: drawSubjects(t, "subjects"),
@@ -296,7 +296,7 @@ func (p *population) campaigns(n int) []auction.Campaign {
 		list[i] = auction.Campaign{
 			ID:         id(i),
 			Advertiser: id(i % 97),
-			Vote:       target.FullVote,
+			Vote:       index.FullVote,
 			Bid:        money.Micros(500_000 + 10_000*p.rng.Int64N(1950)),
 			Billing:    []ranker.Billing{ranker.CPM, ranker.CPM, ranker.CPA, ranker.CPC, ranker.VCPM}[p.rng.IntN(5)],
 			Format:     auction.Format(p.rng.IntN(3)),
@@ -307,7 +307,7 @@ func (p *population) campaigns(n int) []auction.Campaign {
 		}
 		if p.goals && i%5 == 0 {
 			list[i].ClickRate, list[i].Ceiling = uint32(p.rng.IntN(4_000_000)), money.Micros(p.rng.IntN(9_000_000))
-			list[i].Bound = target.Bound(p.rng.IntN(3))
+			list[i].Bound = index.Bound(p.rng.IntN(3))
 		}
 	}
 	return list

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 )
 
 // The index and the linear scan must agree on every auction, after any history of changes.
@@ -64,7 +64,7 @@ func newWorld(t *rapid.T) *world {
 	for _, c := range first {
 		w.model[c.ID] = c
 	}
-	w.index = target.Build(ranker.Version2().With(drawLearnt(t)), first)
+	w.index = index.Build(ranker.Version2().With(drawLearnt(t)), first)
 	return w
 }
 
@@ -78,7 +78,7 @@ func (w *world) change(t *rapid.T) {
 	case 1:
 		return
 	}
-	changes := target.Changes{Upsert: rapid.SliceOfN(rapid.Custom(drawCampaign), 0, 6).Draw(t, "upsert")}
+	changes := index.Changes{Upsert: rapid.SliceOfN(rapid.Custom(drawCampaign), 0, 6).Draw(t, "upsert")}
 	for _, n := range rapid.SliceOfN(rapid.IntRange(0, 45), 0, 6).Draw(t, "remove") {
 		changes.Remove = append(changes.Remove, id(n))
 	}
@@ -170,7 +170,7 @@ func checkAccounts(t *rapid.T, req *auction.Request, w *world, e auction.Explana
 }
 
 // checkOrder: refusing every candidate reveals the whole order, which must equal the scan's.
-func checkOrder(t *rapid.T, req *auction.Request, index *auction.Snapshot, scratch *auction.Scratch) {
+func checkOrder(t *rapid.T, req *auction.Request, snap *auction.Snapshot, scratch *auction.Scratch) {
 	open := *req
 	open.FloorCPM, open.BlockedAdvertisers, open.BlockedDomains = 0, nil, nil
 	order := func(decide func(auction.Gate)) (ids []auction.ID) {
@@ -180,8 +180,8 @@ func checkOrder(t *rapid.T, req *auction.Request, index *auction.Snapshot, scrat
 		}))
 		return ids
 	}
-	got := order(func(g auction.Gate) { auction.Decide(&open, index, g, scratch) })
-	want := order(func(g auction.Gate) { auction.Explain(&open, index, g) })
+	got := order(func(g auction.Gate) { auction.Decide(&open, snap, g, scratch) })
+	want := order(func(g auction.Gate) { auction.Explain(&open, snap, g) })
 	require.Equal(t, want, got)
 }
 
@@ -192,9 +192,9 @@ func TestDecideEqualsLinearScanOnManyCampaigns(t *testing.T) {
 			p := newPopulation(7, templates)
 			p.goals = true
 			all := p.campaigns(5000)
-			index := target.Build(ranker.Version2(), all)
+			snap := index.Build(ranker.Version2(), all)
 			for i := range 20 {
-				index = index.Apply(target.Changes{
+				snap = snap.Apply(index.Changes{
 					Upsert: p.campaigns(50)[i:],
 					Remove: []auction.ID{id(i * 31), id(i*17 + 1000)},
 				})
@@ -208,8 +208,8 @@ func TestDecideEqualsLinearScanOnManyCampaigns(t *testing.T) {
 					}
 					return ""
 				})
-				want := auction.Explain(&req, index, gate)
-				require.Equal(t, want.Outcome, auction.Decide(&req, index, gate, &scratch))
+				want := auction.Explain(&req, snap, gate)
+				require.Equal(t, want.Outcome, auction.Decide(&req, snap, gate, &scratch))
 				if want.Winner != nil {
 					wins++
 				}

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/internal/money"
 )
 
@@ -61,18 +61,18 @@ func TestLifeOfACampaign(t *testing.T) {
 	snap := snapshot(other)
 	for _, step := range []struct {
 		name   string
-		change target.Changes
+		change index.Changes
 		winner int
 		cpm    money.Micros
 	}{
-		{"approved, but outbid", target.Changes{Upsert: []auction.Campaign{mine}}, 1, 2_500_000},
-		{"raised", target.Changes{Upsert: []auction.Campaign{raised}}, 2, 3_000_000},
-		{"paused", target.Changes{Remove: []auction.ID{mine.ID}}, 1, 2_500_000},
-		{"paused twice", target.Changes{Remove: []auction.ID{mine.ID}}, 1, 2_500_000},
-		{"resumed with targeting", target.Changes{Upsert: []auction.Campaign{retargeted}}, 2, 4_000_000},
-		{"moved to another country", target.Changes{Upsert: []auction.Campaign{elsewhere}}, 1, 2_500_000},
+		{"approved, but outbid", index.Changes{Upsert: []auction.Campaign{mine}}, 1, 2_500_000},
+		{"raised", index.Changes{Upsert: []auction.Campaign{raised}}, 2, 3_000_000},
+		{"paused", index.Changes{Remove: []auction.ID{mine.ID}}, 1, 2_500_000},
+		{"paused twice", index.Changes{Remove: []auction.ID{mine.ID}}, 1, 2_500_000},
+		{"resumed with targeting", index.Changes{Upsert: []auction.Campaign{retargeted}}, 2, 4_000_000},
+		{"moved to another country", index.Changes{Upsert: []auction.Campaign{elsewhere}}, 1, 2_500_000},
 		{
-			"back, the rival gone", target.Changes{Upsert: []auction.Campaign{mine}, Remove: []auction.ID{other.ID}}, 2,
+			"back, the rival gone", index.Changes{Upsert: []auction.Campaign{mine}, Remove: []auction.ID{other.ID}}, 2,
 			2_000_000,
 		},
 	} {
@@ -84,7 +84,7 @@ func TestLifeOfACampaign(t *testing.T) {
 		require.Equal(t, got.Winner, decide(t, req, snap.Compacted(), nil).Winner, step.name)
 	}
 	require.Equal(
-		t, auction.NoCampaigns, decide(t, req, snap.Apply(target.Changes{Remove: []auction.ID{mine.ID}}), nil).Reason,
+		t, auction.NoCampaigns, decide(t, req, snap.Apply(index.Changes{Remove: []auction.ID{mine.ID}}), nil).Reason,
 	)
 }
 
@@ -99,7 +99,7 @@ func TestTiesFavourNeitherAgeNorCopies(t *testing.T) {
 		}
 		equal = append(equal, c)
 	}
-	snap := target.Build(ranker.Version2(), equal)
+	snap := index.Build(ranker.Version2(), equal)
 	wins, seen := 0, map[auction.ID]bool{}
 	var scratch auction.Scratch
 	for i := range 2000 {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // trades returns the trades with these names.

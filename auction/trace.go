@@ -1,7 +1,7 @@
 package auction
 
 import (
-	"adnet/auction/target"
+	"adnet/auction/index"
 	"adnet/internal/money"
 )
 
@@ -48,7 +48,7 @@ func (t *Trace) Reset() {
 
 // add records one candidate. A winner behind a full list replaces the last entry, so that it is
 // always recorded.
-func (t *Trace) add(c target.Candidate, reason Reason) {
+func (t *Trace) add(c index.Candidate, reason Reason) {
 	entry := Traced{Campaign: c.Campaign, EffectiveCPM: c.EffectiveCPM, Reason: reason}
 	switch {
 	case t.n < MaxTrace:

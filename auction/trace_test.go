@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 )
 
 // A trace is a prefix of the linear scan's account of every campaign, with the winner in its place,
@@ -18,7 +18,7 @@ func TestTraceIsTheBeginningOfTheExplanation(t *testing.T) {
 		p := newPopulation(
 			rapid.Uint64Range(1, 1000).Draw(t, "seed"), rapid.SampledFrom([]int{3, 20, 0}).Draw(t, "templates"),
 		)
-		index := target.Build(ranker.Version2(), p.campaigns(rapid.IntRange(0, 80).Draw(t, "campaigns")))
+		snap := index.Build(ranker.Version2(), p.campaigns(rapid.IntRange(0, 80).Draw(t, "campaigns")))
 		refused := rapid.IntRange(0, 25).Draw(t, "refused")
 		gate := func() auction.Gate {
 			requests := 0
@@ -34,8 +34,8 @@ func TestTraceIsTheBeginningOfTheExplanation(t *testing.T) {
 			req.FloorCPM = rapid.SampledFrom([]auction.Request{
 				{}, {FloorCPM: 1_000_000}, {FloorCPM: 1 << 50},
 			}).Draw(t, "floor").FloorCPM
-			got := auction.Decide(&req, index, gate(), &scratch)
-			want := auction.Explain(&req, index, gate())
+			got := auction.Decide(&req, snap, gate(), &scratch)
+			want := auction.Explain(&req, snap, gate())
 			require.Equal(t, want.Outcome, got)
 			checkTrace(t, scratch.Trace, want)
 		}
@@ -80,14 +80,14 @@ func checkTrace(t *rapid.T, trace *auction.Trace, want auction.Explanation) {
 
 func TestTraceDoesNotAllocate(t *testing.T) {
 	p := newPopulation(7, 534)
-	index, requests := target.Build(ranker.Version2(), p.campaigns(2000)), p.contexts(10)
+	snap, requests := index.Build(ranker.Version2(), p.campaigns(2000)), p.contexts(10)
 	scratch := auction.Scratch{Trace: new(auction.Trace)}
 	for i := range requests {
-		auction.Decide(&requests[i], index, nil, &scratch)
+		auction.Decide(&requests[i], snap, nil, &scratch)
 	}
 	i := 0
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		auction.Decide(&requests[i%len(requests)], index, nil, &scratch)
+		auction.Decide(&requests[i%len(requests)], snap, nil, &scratch)
 		i++
 	}))
 }
@@ -97,12 +97,12 @@ func BenchmarkDecideTraced(b *testing.B) {
 	for _, shape := range benchmarkShapes() {
 		b.Run(shape.name, func(b *testing.B) {
 			p := newPopulation(7, shape.templates)
-			index, requests := target.Build(ranker.Version2(), p.campaigns(100_000)), p.contexts(1000)
+			snap, requests := index.Build(ranker.Version2(), p.campaigns(100_000)), p.contexts(1000)
 			scratch := auction.Scratch{Trace: new(auction.Trace)}
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				auction.Decide(&requests[i%len(requests)], index, nil, &scratch)
+				auction.Decide(&requests[i%len(requests)], snap, nil, &scratch)
 				i++
 			}
 		})

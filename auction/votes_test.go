@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/internal/money"
 )
 
@@ -71,11 +71,11 @@ func TestCampaignsWithoutVotesChangeNothingForOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rivals := distinctCampaigns(t)
 		table := ranker.Version2().With(drawLearnt(t))
-		before := target.Build(table, rivals)
+		before := index.Build(table, rivals)
 		strangers := drawStrangers(t, rivals)
-		after := target.Build(table, append(append([]auction.Campaign{}, rivals...), strangers...))
+		after := index.Build(table, append(append([]auction.Campaign{}, rivals...), strangers...))
 		if rapid.Bool().Draw(t, "changed later") {
-			after = before.Apply(target.Changes{Upsert: strangers})
+			after = before.Apply(index.Changes{Upsert: strangers})
 		}
 		for range rapid.IntRange(1, 5).Draw(t, "requests") {
 			req, gate := drawRequest(t), drawGate(t)
@@ -109,7 +109,7 @@ func TestAFamilyVotesOnce(t *testing.T) {
 			list = append(list, c)
 		}
 		r := auction.Request{ID: id(1), Words: terms("postgres with replicas")}
-		e := auction.Decide(&r, target.Build(ranker.Version2(), list), nil, new(auction.Scratch))
+		e := auction.Decide(&r, index.Build(ranker.Version2(), list), nil, new(auction.Scratch))
 		require.Equal(t, id(0), e.Winner.ID)
 		for _, term := range e.Prediction.Terms {
 			if term.Term == "postgr" {
@@ -127,7 +127,7 @@ func TestAFamilyVotesOnce(t *testing.T) {
 // reply returns a campaign of an advertiser of its own with a full vote.
 func reply(n int, headline, subtext string, tokens ...string) auction.Campaign {
 	return auction.Campaign{
-		ID: id(n), Advertiser: id(n), Bid: 5 * money.USD, Vote: target.FullVote, Headline: headline, Subtext: subtext,
+		ID: id(n), Advertiser: id(n), Bid: 5 * money.USD, Vote: index.FullVote, Headline: headline, Subtext: subtext,
 		Targeting: &auction.Targeting{IntentTokens: tokens},
 	}
 }
@@ -208,10 +208,10 @@ func (a *trade) check(t *testing.T, x *auction.Snapshot) {
 // they have votes or nobody has paid yet.
 func TestANetworkOfOneTradeFills(t *testing.T) {
 	for name, a := range oneTrade {
-		for _, vote := range []uint32{target.FullVote, 0} {
+		for _, vote := range []uint32{index.FullVote, 0} {
 			for _, n := range []int{1, 5, 20, 200} {
 				t.Run(fmt.Sprintf("%s, %d of vote %d", name, n, vote), func(t *testing.T) {
-					a.check(t, target.Build(ranker.Version2(), a.of(0, n, vote)))
+					a.check(t, index.Build(ranker.Version2(), a.of(0, n, vote)))
 				})
 			}
 		}
@@ -227,8 +227,8 @@ func TestTradesOfUnequalSizeFill(t *testing.T) {
 	}
 	for _, part := range []int{2, 3, 10} {
 		for _, n := range []int{20, 200} {
-			x := target.Build(ranker.Version2(), append(lamps.of(0, n-n/part, target.FullVote),
-				bikes.of(stranger, n/part, target.FullVote)...))
+			x := index.Build(ranker.Version2(), append(lamps.of(0, n-n/part, index.FullVote),
+				bikes.of(stranger, n/part, index.FullVote)...))
 			lamps.check(t, x)
 			bikes.check(t, x)
 		}
@@ -237,5 +237,5 @@ func TestTradesOfUnequalSizeFill(t *testing.T) {
 	for i := range 100 {
 		all = append(all, reply(stranger+i, fmt.Sprintf("thing%d matter%d", i, i%31), fmt.Sprintf("item%d", i%7)))
 	}
-	lamps.check(t, target.Build(ranker.Version2(), append(all, lamps.of(0, 100, target.FullVote)...)))
+	lamps.check(t, index.Build(ranker.Version2(), append(all, lamps.of(0, 100, index.FullVote)...)))
 }

@@ -56,7 +56,7 @@ func TestAdvisedSettingsExist(t *testing.T) {
 	named := regexp.MustCompile(`(?:^|[ (])(--[a-z][a-z-]+)|\b(ADNET_[A-Z0-9_]+[A-Z0-9])(?:[^A-Z0-9_]|$)`)
 	found := 0
 	texts(t, []string{
-		".", "../internal/operate", "../internal/load", "../internal/backends", "../consumers",
+		".", "operate", "load", "backends", "../consumers",
 	}, func(where, text string) {
 		for _, match := range named.FindAllStringSubmatch(text, -1) {
 			found++

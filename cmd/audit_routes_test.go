@@ -16,7 +16,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/ingress/ingresstest/endpoints"
-	"adnet/internal/stripe/stripetest"
+	"adnet/internal/payment/stripe/stripetest"
 )
 
 // auditedElsewhere lists audited routes that write no entry of their own in this mode.
@@ -26,9 +26,9 @@ var auditedElsewhere = []string{
 	"POST /api/billing deposit",
 	// It needs e-mails that are confirmed, see TestAConfirmedRegistrationIsAudited.
 	"POST /api/auth verify",
-	// It needs a record that the API cannot make, see TestALetterIsSentOnce of ingress/oversee.
+	// It needs a record that the API cannot make, see TestALetterIsSentOnce of ingress/api/oversee.
 	"POST /api/admin/dead_letters/:id/replay ",
-	// It needs an ad that a reader has reported, see TestReportsOfReaders of ingress/manage.
+	// It needs an ad that a reader has reported, see TestReportsOfReaders of ingress/api/manage.
 	"POST /api/admin/reports/:id ",
 }
 

@@ -3,12 +3,12 @@ package cmd
 import (
 	"time"
 
-	"adnet/ingress/billing"
+	"adnet/ingress/api/billing"
 	"adnet/internal/ledger"
-	"adnet/internal/obs"
 	"adnet/internal/payment"
-	"adnet/internal/paypal"
-	"adnet/internal/stripe"
+	"adnet/internal/payment/paypal"
+	"adnet/internal/payment/stripe"
+	"adnet/internal/process/obs"
 )
 
 // paymentConfig holds the settings of payments.

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/cmd"
-	"adnet/internal/backends"
+	"adnet/cmd/backends"
+	"adnet/cmd/load/visitor"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
-	"adnet/internal/load/visitor"
 	"adnet/internal/money"
-	"adnet/internal/postgres"
+	"adnet/internal/store/postgres"
 	"adnet/internal/stream"
 	"adnet/internal/testenv"
 )

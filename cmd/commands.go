@@ -17,10 +17,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"adnet/internal/cli"
-	"adnet/internal/link"
-	"adnet/internal/obs"
-	"adnet/internal/operate"
+	"adnet/cmd/cli"
+	"adnet/cmd/operate"
+	"adnet/internal/process/link"
+	"adnet/internal/process/obs"
 )
 
 // Invocation holds everything that a run of the program receives from outside. Tests run the

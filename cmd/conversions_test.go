@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/load/visitor"
+	"adnet/cmd/load/visitor"
 )
 
 // shop is a running node with an advertiser whose campaign pays for conversions, and a publisher.

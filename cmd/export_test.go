@@ -3,7 +3,7 @@ package cmd
 import (
 	"testing"
 
-	"adnet/internal/backends"
+	"adnet/cmd/backends"
 )
 
 // ServeOver runs in-memory mode with change made to its backends and returns the address of its

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"adnet/ingress/oversee"
+	"adnet/cmd/operate"
+	"adnet/ingress/api/oversee"
 	"adnet/internal/kafka"
-	"adnet/internal/link"
-	"adnet/internal/operate"
-	"adnet/internal/redis"
-	"adnet/internal/roster"
+	"adnet/internal/process/link"
+	"adnet/internal/process/roster"
+	"adnet/internal/store/redis"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 )

@@ -11,12 +11,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adnet/internal/backends"
-	"adnet/internal/cli"
-	"adnet/internal/lifecycle"
-	"adnet/internal/obs"
-	"adnet/internal/redis"
-	"adnet/internal/roster"
+	"adnet/cmd/backends"
+	"adnet/cmd/cli"
+	"adnet/internal/process/lifecycle"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/roster"
+	"adnet/internal/store/redis"
 )
 
 // host is the frame of a long-running process: its parts in their order, metrics, readiness and the

@@ -3,8 +3,8 @@ package cmd
 import (
 	"fmt"
 
-	"adnet/internal/cli"
-	"adnet/internal/load"
+	"adnet/cmd/cli"
+	"adnet/cmd/load"
 )
 
 // loadRun is `adnet load`.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"adnet/analytics/clickhouse"
-	"adnet/internal/cli"
+	"adnet/cmd/cli"
 	"adnet/internal/kafka"
-	"adnet/internal/postgres"
+	"adnet/internal/store/postgres"
 )
 
 // migrate is `adnet migrate`. It brings schemas and topics up to date. Each step runs once, and the

@@ -12,8 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"adnet/analytics/clickhouse"
-	"adnet/ingress/oversee"
-	"adnet/internal/postgres"
+	"adnet/ingress/api/oversee"
+	"adnet/internal/store/postgres"
 )
 
 // The tag of a setting whose value is never shown: secret:"", or secret:"url" if only the password

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"adnet/internal/cli"
-	"adnet/internal/obs"
+	"adnet/cmd/cli"
+	"adnet/internal/process/obs"
 )
 
 // healthProbe is `adnet health`: the probe of containers that hold only the binary.

@@ -14,12 +14,12 @@ import (
 
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/stats"
-	"adnet/internal/backends"
-	"adnet/internal/cli"
+	"adnet/cmd/backends"
+	"adnet/cmd/cli"
 	"adnet/internal/kafka"
-	"adnet/internal/lifecycle"
-	"adnet/internal/obs"
-	"adnet/internal/redis"
+	"adnet/internal/process/lifecycle"
+	"adnet/internal/process/obs"
+	"adnet/internal/store/redis"
 	"adnet/internal/testenv"
 )
 

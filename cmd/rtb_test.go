@@ -14,7 +14,7 @@ import (
 	"github.com/prebid/openrtb/v20/openrtb2"
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/load/visitor"
+	"adnet/cmd/load/visitor"
 )
 
 // exchange is an exchange with a seat key of the administrator's account.

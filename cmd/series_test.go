@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // labels are the names of all labels of in-memory mode. The values of each are a closed list, which a caller cannot

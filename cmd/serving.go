@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adnet/ingress/benna"
+	"adnet/ingress/api/benna"
 	"adnet/ingress/budget"
 	"adnet/ingress/catalog"
 	"adnet/ingress/limits"
@@ -19,8 +19,8 @@ import (
 	"adnet/ingress/rtb"
 	"adnet/ingress/serve"
 	"adnet/internal/classifier"
-	"adnet/internal/obs"
-	"adnet/internal/redis"
+	"adnet/internal/process/obs"
+	"adnet/internal/store/redis"
 )
 
 // following builds the state that the node keeps for its auctions: campaigns, frequency caps,

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 
+	"adnet/cmd/cli"
 	"adnet/ingress/track/spool"
-	"adnet/internal/cli"
 	"adnet/internal/kafka"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // spoolCommand is `adnet spool`.

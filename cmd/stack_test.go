@@ -17,8 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"adnet/cmd/load"
 	"adnet/internal/demo"
-	"adnet/internal/load"
 	"adnet/internal/testenv"
 )
 

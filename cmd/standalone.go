@@ -12,14 +12,14 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"adnet/cmd/backends"
+	"adnet/cmd/cli"
+	"adnet/cmd/operate"
 	"adnet/ingress/track"
 	"adnet/ingress/track/spool"
-	"adnet/internal/backends"
-	"adnet/internal/cli"
 	"adnet/internal/demo"
 	"adnet/internal/kafka"
-	"adnet/internal/lifecycle"
-	"adnet/internal/operate"
+	"adnet/internal/process/lifecycle"
 )
 
 // standalone is `adnet standalone`: every role in one process, in memory.

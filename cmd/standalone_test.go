@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/cmd"
-	"adnet/internal/load/visitor"
+	"adnet/cmd/load/visitor"
 	"adnet/internal/testenv"
 )
 

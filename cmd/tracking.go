@@ -9,14 +9,14 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/auction/lexicon"
+	"adnet/cmd/backends"
 	"adnet/ingress/track"
 	"adnet/ingress/track/spool"
-	"adnet/internal/adreport"
-	"adnet/internal/backends"
 	"adnet/internal/campaign"
+	"adnet/internal/compliance/adreport"
 	"adnet/internal/kafka"
-	"adnet/internal/obs"
-	"adnet/internal/redis"
+	"adnet/internal/process/obs"
+	"adnet/internal/store/redis"
 )
 
 // tracking builds and mounts the recording of events: the producer, the spool behind it, and the

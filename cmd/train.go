@@ -11,16 +11,16 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/analytics/clickhouse"
-	"adnet/auction/target"
+	"adnet/auction/index"
 	"adnet/auction/train"
+	"adnet/cmd/backends"
+	"adnet/cmd/cli"
 	"adnet/consumers/learn"
 	"adnet/ingress/catalog"
-	"adnet/internal/backends"
 	"adnet/internal/campaign"
-	"adnet/internal/cli"
 	"adnet/internal/demo"
-	"adnet/internal/obs"
-	"adnet/internal/postgres"
+	"adnet/internal/process/obs"
+	"adnet/internal/store/postgres"
 )
 
 // trainRun is `adnet train`.
@@ -179,7 +179,7 @@ func demoWorld() (world train.World, err error) {
 	if err != nil {
 		return world, err
 	}
-	named := map[string]target.ID{}
+	named := map[string]index.ID{}
 	for i := range campaigns {
 		f := &campaigns[i]
 		// Ids and owners that exist in no network.
@@ -213,7 +213,7 @@ func demoWorld() (world train.World, err error) {
 type deliverable struct{ source campaign.Changes }
 
 // Deliverable implements learn.Campaigns.
-func (d deliverable) Deliverable(ctx context.Context) (list []target.Campaign, err error) {
+func (d deliverable) Deliverable(ctx context.Context) (list []index.Campaign, err error) {
 	const page = 5000
 	since := int64(0)
 	for {

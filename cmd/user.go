@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/cmd/backends"
+	"adnet/cmd/cli"
+	"adnet/cmd/operate"
 	"adnet/internal/account"
-	"adnet/internal/backends"
-	"adnet/internal/cli"
-	"adnet/internal/operate"
-	"adnet/internal/postgres"
+	"adnet/internal/store/postgres"
 	"adnet/internal/token"
 )
 

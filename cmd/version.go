@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adnet/internal/cli"
+	"adnet/cmd/cli"
 )
 
 // Set by -ldflags -X: see deploy/build.sh.

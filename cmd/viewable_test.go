@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/load/visitor"
+	"adnet/cmd/load/visitor"
 )
 
 // page asks for an ad as a reader's page does.

@@ -3,7 +3,7 @@ package cmd
 import (
 	"time"
 
-	"adnet/ingress/webhooks"
+	"adnet/ingress/api/webhooks"
 	"adnet/internal/outbound"
 )
 

@@ -21,7 +21,7 @@ if ! cmp -s web/package-lock.json web/node_modules/.installed; then
 fi
 if [ "${1:-}" = --packages ]; then exit; fi
 (cd web && npm run --silent types >/dev/null && npm run --silent check)
-built() { { find ingress/{console,preview,snippet}/dist -type f -print0 | sort -z; printf '%s\0' docs/integrating.md ingress/mcp/card.html; } | xargs -0 sha256sum; }
+built() { { find ingress/{web/console,api/preview,web/snippet}/dist -type f -print0 | sort -z; printf '%s\0' docs/integrating.md ingress/mcp/card.html; } | xargs -0 sha256sum; }
 before=$(built 2>/dev/null || true)
 go run ./web/build
 if [ "${1:-}" = --check ] && [ "$before" != "$(built)" ]; then

@@ -10,7 +10,7 @@ import (
 	"adnet/analytics/clickhouse"
 	"adnet/analytics/rollup"
 	"adnet/analytics/stats"
-	"adnet/internal/storetest"
+	"adnet/internal/store/storetest"
 	"adnet/internal/testenv"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
-	"adnet/internal/link"
+	"adnet/internal/process/link"
 	schema "adnet/schemas/clickhouse"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"adnet/internal/errs"
-	"adnet/internal/link"
+	"adnet/internal/process/link"
 )
 
 const (

@@ -28,8 +28,8 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-	"adnet/internal/link"
 	"adnet/internal/money"
+	"adnet/internal/process/link"
 )
 
 // Config names the server. The URL is clickhouse://[user[:password]@]host:port/database (native

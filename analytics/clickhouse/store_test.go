@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/analytics/clickhouse"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/report"

@@ -26,9 +26,9 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/errs"
-	"adnet/internal/obs"
-	"adnet/internal/roster"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/roster"
+	"adnet/internal/process/schedule"
 	"adnet/schemas/event"
 )
 

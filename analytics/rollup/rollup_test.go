@@ -16,7 +16,7 @@ import (
 
 	"adnet/internal/day"
 	"adnet/internal/errs"
-	"adnet/internal/roster"
+	"adnet/internal/process/roster"
 )
 
 // What the statements do is checked on the real store, in analytics/clickhouse.

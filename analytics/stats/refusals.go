@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/campaign/subject"
 	"adnet/internal/day"
 	"adnet/internal/report"
-	"adnet/internal/subject"
 )
 
 // notRefused excludes the requests for which no auction took place.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // ruleSet holds the rules of all languages, ready for matching. It is immutable.

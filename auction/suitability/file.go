@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // files holds the rules, a file per language; rules/README.md describes the format.

@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"adnet/internal/adtext"
+	"adnet/internal/compliance/adtext"
 )
 
 // kind is the role of a character in reading words.

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction/suitability"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // The gate. Its contexts were written without knowledge of the rules, and no table learns from

@@ -1,7 +1,7 @@
 package suitability
 
 import (
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // found is a phrase of a class in a text: its first and its last token.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // Reader reads a conversation and judges it. The zero value is ready. One goroutine may use it at a

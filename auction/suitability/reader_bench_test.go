@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"adnet/internal/adtext"
-	"adnet/internal/cputime"
+	"adnet/internal/compliance/adtext"
+	"adnet/internal/testenv/cputime"
 )
 
 // The texts of the benchmark row: 200 and 2,000 characters in one turn, 8,000 in 32.

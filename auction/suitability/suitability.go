@@ -7,7 +7,7 @@
 // suicide costs a person.
 package suitability
 
-import "adnet/internal/subject"
+import "adnet/internal/campaign/subject"
 
 // By is the source of a verdict.
 type By uint8

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction/suitability"
+	"adnet/internal/campaign/subject"
 	"adnet/internal/demo"
-	"adnet/internal/subject"
 )
 
 // Texts that sound like distress but are ordinary.

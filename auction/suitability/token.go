@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"adnet/internal/adtext"
+	"adnet/internal/compliance/adtext"
 )
 
 // token is a word, a sign of a script without spaces, or a number.

@@ -1,6 +1,6 @@
 package suitability
 
-import "adnet/internal/subject"
+import "adnet/internal/campaign/subject"
 
 // Ruled returns the subject of [subject.Never] that a rule finds in a single text, or
 // [subject.None]. The learnt table does not count: its guess is no reason to hold an advertiser's

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"adnet/auction/target"
+	"adnet/auction/index"
 )
 
 // audiences records which campaigns may compete: campaigns without a common target language are
@@ -21,7 +21,7 @@ type audiences struct {
 const mostLists = 1000
 
 // add adds the next campaign.
-func (a *audiences) add(c *target.Campaign) {
+func (a *audiences) add(c *index.Campaign) {
 	var list []string
 	if c.Targeting != nil {
 		for _, language := range c.Targeting.Languages {

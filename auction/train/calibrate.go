@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"adnet/auction/index"
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 )
 
 // teach learns from an entire log and calibrates on its last day.
@@ -67,7 +67,7 @@ func (p *prior) relevance(l *ranker.Learnt, s *Sample) ranker.PPM {
 }
 
 // matched returns the relevance of a campaign to a request.
-func (p *prior) matched(l *ranker.Learnt, campaign target.ID, features []feature) ranker.PPM {
+func (p *prior) matched(l *ranker.Learnt, campaign index.ID, features []feature) ranker.PPM {
 	own := p.impacts[campaign]
 	lessons := l.Campaigns[campaign]
 	var sum float64

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 )
 
 // LeastConversions is the minimum number of conversions needed to learn the rate.
@@ -31,15 +31,15 @@ type Conversions struct {
 // follow is a click that counts for the conversion rate.
 type follow struct {
 	*Sample
-	family    target.ID // of the advertiser
-	unpaid    bool      // the family has no vote: nothing was charged to it
+	family    index.ID // of the advertiser
+	unpaid    bool     // the family has no vote: nothing was charged to it
 	weight    float64
 	predicted float64 // probability of a conversion by the first-day table
 }
 
 // convert learns how often the network's clicks lead to conversions. The newest days judge: a rate
 // that predicts them worse than the current one is rejected. The rates of single campaigns are not
-// learnt here: they follow from settled counters every minute, see internal/owed.
+// learnt here: they follow from settled counters every minute, see internal/ledger/owed.
 //
 // A guarantee: only conversions that settlement accepted as valid raise the rate; for cpa these
 // were paid for.
@@ -170,8 +170,8 @@ func (t *followed) rate() float64 {
 // conversions: one that reports a conversion for every click changes the network's rate by 15 %
 // among 20.
 func networkRate(list []follow) float64 {
-	counts, own := map[target.ID]float64{}, map[target.ID]*followed{}
-	var order []target.ID
+	counts, own := map[index.ID]float64{}, map[index.ID]*followed{}
+	var order []index.ID
 	for i := range list {
 		f := &list[i]
 		if f.unpaid {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/auction/train"
 	"adnet/internal/money"
 )
@@ -17,17 +17,17 @@ import (
 // payers returns a network of campaigns that pay for conversions. Each has its own advertiser,
 // except that campaigns 0 and 1 share one.
 func payers(n int) train.Network {
-	var list []target.Campaign
+	var list []index.Campaign
 	for i := range n {
 		list = append(
 			list,
-			target.Campaign{
-				ID: id('c', i), Advertiser: id('a', max(i, 1)), Bid: money.USD, Vote: target.FullVote, Billing: ranker.CPA,
+			index.Campaign{
+				ID: id('c', i), Advertiser: id('a', max(i, 1)), Bid: money.USD, Vote: index.FullVote, Billing: ranker.CPA,
 				Headline: "Managed postgres",
 			},
 		)
 	}
-	return train.Network{Index: target.Build(ranker.Version2(), list)}
+	return train.Network{Index: index.Build(ranker.Version2(), list)}
 }
 
 // followed returns clicks on a campaign over completed days, of which one in oneOf converted; 0 is
@@ -115,10 +115,10 @@ func TestRateHasBounds(t *testing.T) {
 // Clicks on campaigns that pay for clicks teach nothing about conversions, as their owners do not
 // report any.
 func TestConversionsOfOtherCampaignsDoNotCount(t *testing.T) {
-	n := train.Network{Index: target.Build(ranker.Version2(), []target.Campaign{
-		{ID: id('c', 1), Advertiser: id('a', 1), Bid: money.USD, Vote: target.FullVote, Billing: ranker.CPC, Headline: "Managed postgres"},
-		{ID: id('c', 2), Advertiser: id('a', 2), Bid: money.USD, Vote: target.FullVote, Billing: ranker.CPM, Headline: "Managed postgres"},
-		{ID: id('c', 3), Advertiser: id('a', 3), Bid: money.USD, Vote: target.FullVote, Aim: money.USD, Headline: "Managed postgres"},
+	n := train.Network{Index: index.Build(ranker.Version2(), []index.Campaign{
+		{ID: id('c', 1), Advertiser: id('a', 1), Bid: money.USD, Vote: index.FullVote, Billing: ranker.CPC, Headline: "Managed postgres"},
+		{ID: id('c', 2), Advertiser: id('a', 2), Bid: money.USD, Vote: index.FullVote, Billing: ranker.CPM, Headline: "Managed postgres"},
+		{ID: id('c', 3), Advertiser: id('a', 3), Bid: money.USD, Vote: index.FullVote, Aim: money.USD, Headline: "Managed postgres"},
 	})}
 	var log []train.Sample
 	for campaign := range 5 { // 0 and 4 are gone

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/auction/words"
 	"adnet/internal/money"
 )
@@ -26,14 +26,14 @@ type Exam struct {
 
 // World is a demo network with requests whose right answers are known.
 type World struct {
-	Campaigns []target.Campaign
+	Campaigns []index.Campaign
 	Questions []Question
 }
 
 // Question is a request in a language with the campaigns that answer it. It must have some.
 type Question struct {
 	Context, Language string
-	Right             []target.ID
+	Right             []index.ID
 }
 
 // attacks are requests that no ad answers, one per line.
@@ -52,7 +52,7 @@ func Examine(table ranker.Table, n Network, world World) (e Exam) {
 	for c := range n.Index.All() {
 		campaigns = append(campaigns, *c)
 	}
-	x := examiner{index: target.Build(table, campaigns)}
+	x := examiner{index: index.Build(table, campaigns)}
 	for _, q := range world.Questions {
 		won, filled := x.ask(q.Context, q.Language)
 		e.Of++
@@ -60,7 +60,7 @@ func Examine(table ranker.Table, n Network, world World) (e Exam) {
 			e.Right++
 		}
 	}
-	ours := map[target.ID]bool{}
+	ours := map[index.ID]bool{}
 	for c := range n.Index.All() {
 		ours[c.ID] = true
 	}
@@ -76,13 +76,13 @@ func Examine(table ranker.Table, n Network, world World) (e Exam) {
 
 // examiner runs one request after the other.
 type examiner struct {
-	index   *target.Index
+	index   *index.Index
 	scratch auction.Scratch
 	reader  words.Reader
 	count   uint64
 }
 
-func (x *examiner) ask(text, language string) (winner target.ID, filled bool) {
+func (x *examiner) ask(text, language string) (winner index.ID, filled bool) {
 	x.count++
 	x.reader.Reset()
 	x.reader.ReadContext(text)

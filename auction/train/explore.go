@@ -1,6 +1,6 @@
 package train
 
-import "adnet/auction/target"
+import "adnet/auction/index"
 
 // The impressions or clicks after which a campaign is no longer new.
 const (
@@ -21,7 +21,7 @@ func (s seen) plus(other seen) seen {
 // counts of its source. Families of advertisers are counted over all their new campaigns, so that many
 // explore no more than one.
 func experience(log []Sample, n Network) (explored map[uint64]bool, advertisers map[[16]byte]bool) {
-	of, owner, families := map[target.ID]seen{}, map[target.ID]target.ID{}, n.families()
+	of, owner, families := map[index.ID]seen{}, map[index.ID]index.ID{}, n.families()
 	for i := range log {
 		s := &log[i]
 		single := seen{impressions: 1}
@@ -41,7 +41,7 @@ func experience(log []Sample, n Network) (explored map[uint64]bool, advertisers 
 		}
 	}
 	// Removed campaigns count for their family: a replacement starts with their counts.
-	young := map[target.ID]seen{}
+	young := map[index.ID]seen{}
 	for campaign, s := range of {
 		if c := n.Index.Get(campaign); c == nil || !explored[c.Content()] {
 			young[owner[campaign]] = young[owner[campaign]].plus(s)

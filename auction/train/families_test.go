@@ -5,11 +5,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 )
 
-func number(kind byte, n int) (id target.ID) {
+func number(kind byte, n int) (id index.ID) {
 	id[0], id[15] = kind, byte(n)
 	return id
 }
@@ -17,10 +17,10 @@ func number(kind byte, n int) (id target.ID) {
 // Ten accounts of a family use up one allowance of impressions together. Strangers with as many each
 // keep theirs.
 func TestNewCampaignsOfAFamilyShareTheirExploration(t *testing.T) {
-	var list []target.Campaign
+	var list []index.Campaign
 	var log []Sample
 	for n := range 20 {
-		c := target.Campaign{
+		c := index.Campaign{
 			ID: number('c', n), Advertiser: number('a', n), Headline: string(rune('a' + n)),
 		}
 		if n < 10 {
@@ -31,7 +31,7 @@ func TestNewCampaignsOfAFamilyShareTheirExploration(t *testing.T) {
 			log = append(log, Sample{Campaign: c.ID, Advertiser: c.Advertiser})
 		}
 	}
-	_, families := experience(log, Network{Index: target.Build(ranker.Version2(), list)})
+	_, families := experience(log, Network{Index: index.Build(ranker.Version2(), list)})
 	require.Equal(t, map[[16]byte]bool{number('f', 0): true}, families)
 }
 

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"adnet/auction/target"
-	"adnet/internal/odds"
+	"adnet/auction/index"
+	"adnet/internal/traffic/odds"
 )
 
 // LeastClicks is the minimum number of clicks on a day that may promote anything.
@@ -74,7 +74,7 @@ func Judge(day []Forecast, candidate, incumbent Exam) *Report {
 }
 
 // loss compares the log loss of both.
-func (r *Report) loss(day []Forecast, weights map[target.ID]float64) {
+func (r *Report) loss(day []Forecast, weights map[index.ID]float64) {
 	var all float64
 	for i := range day {
 		f := &day[i]
@@ -124,7 +124,7 @@ func (t *tally) share(of tally, part float64) {
 }
 
 // calibration compares predicted with observed clicks, in total and in tenths by prediction.
-func (r *Report) calibration(day []Forecast, weights map[target.ID]float64) {
+func (r *Report) calibration(day []Forecast, weights map[index.ID]float64) {
 	var all tally
 	for i := range day {
 		all.add(day[i].Candidate, day[i].Clicked, weights[day[i].Publisher])
@@ -147,7 +147,7 @@ func (r *Report) calibration(day []Forecast, weights map[target.ID]float64) {
 
 // tenths groups impressions into tenths by prediction. Impressions with equal predictions are
 // shared proportionally among the tenths they span, as their order means nothing.
-func tenths(day []Forecast, weights map[target.ID]float64) (list [10]tally) {
+func tenths(day []Forecast, weights map[index.ID]float64) (list [10]tally) {
 	order := slices.Clone(day)
 	slices.SortFunc(order, func(a, b Forecast) int {
 		return cmp.Or(cmp.Compare(a.Candidate, b.Candidate), compare(*a.Sample, *b.Sample))
@@ -174,7 +174,7 @@ func tenths(day []Forecast, weights map[target.ID]float64) (list [10]tally) {
 // than predicted or far fewer, many publishers alike, or an ad with more clicks where its text does
 // not match the request than where it does.
 func (r *Report) suspicion(day []Forecast) {
-	publishers := map[target.ID]*tally{}
+	publishers := map[index.ID]*tally{}
 	for i := range day {
 		f := &day[i]
 		if publishers[f.Publisher] == nil {
@@ -235,7 +235,7 @@ func (r *Report) offTopic(day []Forecast) {
 		best = max(best, day[i].Incumbent)
 	}
 	type sides struct{ low, high, lowClicks, highClicks float64 }
-	of := map[target.ID]*sides{}
+	of := map[index.ID]*sides{}
 	var network sides
 	for i := range day {
 		f := &day[i]

@@ -6,16 +6,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"adnet/auction/index"
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 )
 
 // A term that a word only resembles teaches less than a word of the request, as it counts less in
 // an auction.
 func TestLikenessTeachesLess(t *testing.T) {
-	p := newPrior(Network{Index: target.Build(
-		ranker.Version2(), []target.Campaign{{ID: target.ID{15: 1}, Headline: "zebra okapi"}},
+	p := newPrior(Network{Index: index.Build(
+		ranker.Version2(), []index.Campaign{{ID: index.ID{15: 1}, Headline: "zebra okapi"}},
 	)})
 	zebra, okapi := lexicon.TermID("zebra"), lexicon.TermID("okapi")
 	both := p.read(nil, []uint32{zebra, okapi})
@@ -31,16 +31,16 @@ func TestLikenessTeachesLess(t *testing.T) {
 func TestLanguagesSeparateAudiences(t *testing.T) {
 	var a audiences
 	for _, languages := range [][]string{{"de"}, {"fr-CA", "EN"}, nil, {"de-AT"}, {"fr"}} {
-		a.add(&target.Campaign{Targeting: &target.Targeting{Languages: languages}})
+		a.add(&index.Campaign{Targeting: &index.Targeting{Languages: languages}})
 	}
-	a.add(&target.Campaign{})
+	a.add(&index.Campaign{})
 	for item, row := range []string{"101101", "011011", "111111", "101101", "011011", "111111"} {
 		for other, meets := range row {
 			require.Equal(t, meets == '1', a.meet(uint32(item), uint32(other)), "%d %d", item, other)
 		}
 	}
 	for i := range 2 * mostLists {
-		a.add(&target.Campaign{Targeting: &target.Targeting{Languages: []string{"x" + strconv.Itoa(i)}}})
+		a.add(&index.Campaign{Targeting: &index.Targeting{Languages: []string{"x" + strconv.Itoa(i)}}})
 	}
 	require.LessOrEqual(t, len(a.lists), mostLists)
 	require.True(t, a.meet(0, uint32(len(a.of)-1)), "of too many lists the last are every language")

@@ -23,17 +23,17 @@ import (
 	"math"
 	"slices"
 
+	"adnet/auction/index"
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 )
 
 // Sample is one served impression, valid and accepted for billing.
 type Sample struct {
-	Campaign   target.ID
-	Advertiser target.ID // owns the campaign
+	Campaign   index.ID
+	Advertiser index.ID // owns the campaign
 	// Publisher owns the placement.
-	Publisher target.ID
+	Publisher index.ID
 	// Day is the UTC day, counted from an arbitrary one.
 	Day int32
 	// Place distinguishes combinations of host app, surface and integration method.
@@ -54,11 +54,11 @@ type Sample struct {
 
 // Network holds the current campaigns, which give the texts.
 type Network struct {
-	Index *target.Index
+	Index *index.Index
 }
 
 // families holds the families of advertisers, by advertiser.
-type families map[target.ID]target.ID
+type families map[index.ID]index.ID
 
 // families returns the families of the advertisers whose campaigns run.
 func (n Network) families() families {
@@ -70,7 +70,7 @@ func (n Network) families() families {
 }
 
 // of returns the family of an advertiser, which is the advertiser if none of its campaigns runs.
-func (f families) of(advertiser target.ID) target.ID {
+func (f families) of(advertiser index.ID) index.ID {
 	if family, known := f[advertiser]; known {
 		return family
 	}
@@ -134,9 +134,9 @@ func (s *Sample) hash() (h uint32) {
 type prior struct {
 	table     ranker.Table
 	words     *lexicon.Table
-	impacts   map[target.ID]map[uint32]uint16 // by the id of the term in words
-	campaigns []target.ID                     // ascending
-	numbers   map[target.ID]uint32            // of campaigns
+	impacts   map[index.ID]map[uint32]uint16 // by the id of the term in words
+	campaigns []index.ID                     // ascending
+	numbers   map[index.ID]uint32            // of campaigns
 	audiences audiences
 }
 
@@ -144,8 +144,8 @@ func newPrior(n Network) *prior {
 	table := n.Index.Table()
 	table.Learnt = nil
 	p := &prior{
-		table: table, words: n.Index.Words(), impacts: map[target.ID]map[uint32]uint16{},
-		numbers: map[target.ID]uint32{},
+		table: table, words: n.Index.Words(), impacts: map[index.ID]map[uint32]uint16{},
+		numbers: map[index.ID]uint32{},
 	}
 	var r lexicon.Reader
 	for c := range n.Index.All() {
@@ -159,7 +159,7 @@ func newPrior(n Network) *prior {
 		p.impacts[c.ID] = impacts
 		p.campaigns = append(p.campaigns, c.ID)
 	}
-	slices.SortFunc(p.campaigns, func(a, b target.ID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(p.campaigns, func(a, b index.ID) int { return bytes.Compare(a[:], b[:]) })
 	for number, id := range p.campaigns {
 		p.numbers[id] = uint32(number)
 		p.audiences.add(n.Index.Get(id))
@@ -213,7 +213,7 @@ func (p *prior) read(dst []feature, terms []uint32) []feature {
 }
 
 // match returns the match of a campaign's text with a request.
-func (p *prior) match(campaign target.ID, features []feature) (sum float64) {
+func (p *prior) match(campaign index.ID, features []feature) (sum float64) {
 	impacts := p.impacts[campaign]
 	for _, f := range features {
 		sum += float64(f.share * float64(impacts[f.id]))

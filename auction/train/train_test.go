@@ -11,15 +11,15 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/auction/train"
 	"adnet/auction/words"
 	"adnet/internal/money"
 )
 
-func id(kind byte, n int) (id target.ID) {
+func id(kind byte, n int) (id index.ID) {
 	id[0] = kind
 	binary.BigEndian.PutUint32(id[12:], uint32(n))
 	return id
@@ -50,20 +50,20 @@ type lab struct {
 }
 
 func newLab() *lab {
-	var campaigns []target.Campaign
+	var campaigns []index.Campaign
 	for i := range len(topics) * copies {
 		topic := topics[i%len(topics)]
-		c := target.Campaign{
-			ID: id('c', i), Advertiser: id('a', i), Bid: 5 * money.USD, Vote: target.FullVote, Headline: topic.headline,
+		c := index.Campaign{
+			ID: id('c', i), Advertiser: id('a', i), Bid: 5 * money.USD, Vote: index.FullVote, Headline: topic.headline,
 			Subtext: topic.subtext,
 		}
 		if i/len(topics) == 1 { // one of each says the half of what people ask
-			c.Targeting = &target.Targeting{IntentTokens: strings.Fields(topic.query)[:3]}
+			c.Targeting = &index.Targeting{IntentTokens: strings.Fields(topic.query)[:3]}
 		}
 		campaigns = append(campaigns, c)
 	}
 	return &lab{
-		network: train.Network{Index: target.Build(ranker.Version2(), campaigns)}, rng: rand.New(rand.NewPCG(1, 2)),
+		network: train.Network{Index: index.Build(ranker.Version2(), campaigns)}, rng: rand.New(rand.NewPCG(1, 2)),
 	}
 }
 
@@ -302,7 +302,7 @@ func TestPublishersWeighLittle(t *testing.T) {
 			}
 		}
 		weights := train.Weigh(log)
-		sums, all := map[target.ID]float64{}, 0.0
+		sums, all := map[index.ID]float64{}, 0.0
 		for _, s := range log {
 			w := weights[s.Publisher]
 			require.True(t, w > 0 && w <= 1)
@@ -352,13 +352,13 @@ func TestOrderDoesNotMatter(t *testing.T) {
 // teaches returns the lessons about each ad from impressions of one ad for a request that several
 // ads answer by their text.
 func teaches(views, clicked int) (about func(campaign int) int32) {
-	var list []target.Campaign
+	var list []index.Campaign
 	for i, headline := range []string{
 		"Managed postgres", "Postgres backups", "Postgres replicas", "Fresh coffee beans",
 	} {
-		list = append(list, target.Campaign{ID: id('c', i), Advertiser: id('a', i), Vote: target.FullVote, Headline: headline})
+		list = append(list, index.Campaign{ID: id('c', i), Advertiser: id('a', i), Vote: index.FullVote, Headline: headline})
 	}
-	n := train.Network{Index: target.Build(ranker.Version2(), list)}
+	n := train.Network{Index: index.Build(ranker.Version2(), list)}
 	term := lexicon.TermID("postgr")
 	var log []train.Sample
 	for i := range views {
@@ -426,11 +426,11 @@ func TestExploredAdsAndAdvertisers(t *testing.T) {
 		}
 		return log
 	}
-	ad := func(n int, headline string) target.Campaign {
-		return target.Campaign{ID: id('c', n), Headline: headline}
+	ad := func(n int, headline string) index.Campaign {
+		return index.Campaign{ID: id('c', n), Headline: headline}
 	}
 	known, copied, young, fresh := ad(1, "known"), ad(2, "Known "), ad(3, "young"), ad(4, "fresh")
-	n := train.Network{Index: target.Build(ranker.Version2(), []target.Campaign{known, copied, young, fresh})}
+	n := train.Network{Index: index.Build(ranker.Version2(), []index.Campaign{known, copied, young, fresh})}
 	log := slices.Concat(visible(1, 1, 3000), visible(3, 3, 1500), visible(99, 4, 3000), visible(4, 4, 10))
 	got := train.Learn(log, n, train.Settings{}).Learnt(1, nil)
 	require.True(t, got.Explored[known.Content()])

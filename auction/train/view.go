@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 )
 
 // LeastViews is the minimum number of views needed to learn p(view).
@@ -19,7 +19,7 @@ const priorView = 1000
 // Seen counts a publisher's impressions of a day and their views: valid, accepted for billing, on
 // placements where a view can be reported.
 type Seen struct {
-	Publisher          target.ID
+	Publisher          index.ID
 	Day                int32 // UTC, counted from an arbitrary day
 	Impressions, Views int64
 }
@@ -89,8 +89,8 @@ func learnView(list []Seen, was ranker.PPM) ranker.PPM {
 }
 
 // weighSeen returns the weight of an impression of each publisher, as [Weigh] does.
-func weighSeen(list []Seen) map[target.ID]float64 {
-	counts := map[target.ID]float64{}
+func weighSeen(list []Seen) map[index.ID]float64 {
+	counts := map[index.ID]float64{}
 	for _, s := range list {
 		counts[s.Publisher] += float64(s.Impressions)
 	}

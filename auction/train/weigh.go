@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"adnet/auction/target"
+	"adnet/auction/index"
 )
 
 // The maximum weight of one publisher.
@@ -18,7 +18,7 @@ const (
 // dropped with its impression.
 func Counted(log []Sample) []Sample {
 	type click struct {
-		campaign target.ID
+		campaign index.ID
 		day      int32
 		network  uint32
 	}
@@ -39,8 +39,8 @@ func Counted(log []Sample) []Sample {
 
 // Weigh returns the weight of an impression of each publisher: no publisher weighs more than 5 % of
 // the total, or a quarter if there are fewer than 20.
-func Weigh(log []Sample) map[target.ID]float64 {
-	counts := map[target.ID]float64{}
+func Weigh(log []Sample) map[index.ID]float64 {
+	counts := map[index.ID]float64{}
 	for i := range log {
 		counts[log[i].Publisher]++
 	}
@@ -48,13 +48,13 @@ func Weigh(log []Sample) map[target.ID]float64 {
 }
 
 // limited returns the weight of one count of each id, so that none exceeds its share of the total.
-func limited(counts map[target.ID]float64) map[target.ID]float64 {
+func limited(counts map[index.ID]float64) map[index.ID]float64 {
 	share := mostShare
 	if len(counts) < mostOf {
 		share = mostOfFewer
 	}
 	limit := limitOf(counts, share)
-	weights := make(map[target.ID]float64, len(counts))
+	weights := make(map[index.ID]float64, len(counts))
 	for id, n := range counts {
 		weights[id] = min(1, limit/n)
 	}
@@ -64,7 +64,7 @@ func limited(counts map[target.ID]float64) map[target.ID]float64 {
 // limitOf returns the maximum count of a publisher so that it stays within its share of the counted
 // total. If there are fewer publishers than 1/share the limit cannot hold for all: then all weigh
 // the same.
-func limitOf(counts map[target.ID]float64, share float64) float64 {
+func limitOf(counts map[index.ID]float64, share float64) float64 {
 	sizes := slices.Sorted(maps.Values(counts)) // sorted, so that each run adds them up in the same order
 	if len(sizes) == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"adnet/internal/eight"
+	"adnet/internal/jsonscan/eight"
 )
 
 // script is a class of scripts in which words are found the same way.

@@ -38,10 +38,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"adnet/internal/ledger"
-	"adnet/internal/lifecycle"
-	"adnet/internal/obs"
+	"adnet/internal/process/lifecycle"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 	"adnet/internal/report"
-	"adnet/internal/schedule"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 )

@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/money"
 	"adnet/internal/report"
 	"adnet/schemas/event"

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/consumers/archive"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/report"
 	"adnet/internal/stream"
 	"adnet/internal/token"

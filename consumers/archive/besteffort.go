@@ -10,8 +10,8 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 )

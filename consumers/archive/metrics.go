@@ -3,7 +3,7 @@ package archive
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // metrics holds the archiver's metrics.

@@ -22,8 +22,8 @@ import (
 	"adnet/internal/day"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 )
 
 // Config holds the operator's settings.

@@ -17,8 +17,8 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 )
 
 const (

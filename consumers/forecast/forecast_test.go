@@ -14,7 +14,7 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/redis"
+	"adnet/internal/store/redis"
 )
 
 // past is the auctions of some days.

@@ -20,10 +20,10 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/roster"
+	"adnet/internal/process/schedule"
 	"adnet/internal/report"
-	"adnet/internal/roster"
-	"adnet/internal/schedule"
 )
 
 const (

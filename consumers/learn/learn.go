@@ -16,15 +16,15 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/auction/train"
 	"adnet/internal/errs"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/roster"
+	"adnet/internal/process/schedule"
 	"adnet/internal/ranking"
 	"adnet/internal/report"
-	"adnet/internal/roster"
-	"adnet/internal/schedule"
 )
 
 // Config holds the settings of learning.
@@ -65,7 +65,7 @@ type Source interface {
 
 // Campaigns lists the campaigns that deliver now.
 type Campaigns interface {
-	Deliverable(ctx context.Context) ([]target.Campaign, error)
+	Deliverable(ctx context.Context) ([]index.Campaign, error)
 }
 
 // Families finds the families of publishers.
@@ -174,7 +174,7 @@ func (l *Learner) Turn(ctx context.Context, day time.Time) (Done, error) {
 	}
 	t := turn{
 		Learner: l, day: day, state: ranking.StateOf(versions), owners: owners,
-		network: train.Network{Index: target.Build(ranker.Version2(), campaigns)},
+		network: train.Network{Index: index.Build(ranker.Version2(), campaigns)},
 	}
 	if t.state.Stage == ranking.Shadow || t.state.Stage == ranking.Part {
 		return t.promote(ctx)
@@ -403,18 +403,18 @@ func (t *turn) samples(ctx context.Context, day time.Time, number int32) ([]trai
 
 // publisher returns the publisher that stands for its family: the weight of evidence and the
 // suspicion of a day count families, since accounts cost nothing.
-func (t *turn) publisher(developer uuid.UUID) target.ID {
+func (t *turn) publisher(developer uuid.UUID) index.ID {
 	if owner, other := t.owners[developer]; other {
-		return target.ID(owner)
+		return index.ID(owner)
 	}
-	return target.ID(developer)
+	return index.ID(developer)
 }
 
 func (t *turn) samplesOf(rows []report.Impression, number int32) []train.Sample {
 	samples := make([]train.Sample, len(rows))
 	for i, r := range rows {
 		samples[i] = train.Sample{
-			Campaign: target.ID(r.CampaignID), Advertiser: target.ID(r.Advertiser), Publisher: t.publisher(r.DeveloperID),
+			Campaign: index.ID(r.CampaignID), Advertiser: index.ID(r.Advertiser), Publisher: t.publisher(r.DeveloperID),
 			Day: number, Place: r.Place,
 			Terms: r.Terms, Clicked: r.Clicked, Converted: r.Converted, PerConversion: r.PaysCPA,
 			Network: uint32(r.Network), PClick: ranker.PPM(r.PClick), TrialPClick: ranker.PPM(r.TrialPClick),

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"adnet/auction/index"
 	"adnet/auction/lexicon"
-	"adnet/auction/target"
 	"adnet/auction/train"
 	"adnet/internal/errs"
 	"adnet/internal/money"
@@ -88,11 +88,11 @@ func (s *source) Views(_ context.Context, day time.Time) (list []report.Seen, er
 // terms are the subjects as the analyzer reads them.
 var terms = []string{"postgr", "flight", "espresso", "bicycl", "spanish"}
 
-func (s *source) Deliverable(context.Context) (list []target.Campaign, err error) {
+func (s *source) Deliverable(context.Context) (list []index.Campaign, err error) {
 	for i, subject := range subjects {
 		list = append(
 			list,
-			target.Campaign{ID: id('c', i), Advertiser: id('a', i), Bid: money.USD, Vote: target.FullVote, Headline: subject + " for all"},
+			index.Campaign{ID: id('c', i), Advertiser: id('a', i), Bid: money.USD, Vote: index.FullVote, Headline: subject + " for all"},
 		)
 	}
 	return list, nil
@@ -107,13 +107,13 @@ func TestFamilyOfPublishersCountsOnce(t *testing.T) {
 	for i := 1; i < 20; i++ {
 		owners[id('p', i)] = id('p', 0)
 	}
-	publishers := func(owners map[uuid.UUID]uuid.UUID) (sold, viewed map[target.ID]float64) {
+	publishers := func(owners map[uuid.UUID]uuid.UUID) (sold, viewed map[index.ID]float64) {
 		turn := turn{Learner: &Learner{deps: Deps{Source: s}}, day: noon, owners: owners}
 		samples, err := turn.samples(t.Context(), noon, 0)
 		require.NoError(t, err)
 		views, err := turn.views(t.Context())
 		require.NoError(t, err)
-		viewed = map[target.ID]float64{}
+		viewed = map[index.ID]float64{}
 		for _, v := range views {
 			viewed[v.Publisher] += float64(v.Impressions)
 		}
@@ -142,7 +142,7 @@ func TestTurnsReadFamilies(t *testing.T) {
 	require.NotEqual(t, first.Report.LogLoss, other.Report.LogLoss)
 }
 
-// shelf is a store of weights in memory: internal/storetest holds the real ones to their promises.
+// shelf is a store of weights in memory: internal/store/storetest holds the real ones to their promises.
 type shelf struct{ versions []ranking.Version }
 
 func (s *shelf) WeightVersions(_ context.Context, limit int) (list []ranking.Version, err error) {
@@ -286,7 +286,7 @@ type meddling struct {
 	meddle func()
 }
 
-func (m meddling) Deliverable(ctx context.Context) ([]target.Campaign, error) {
+func (m meddling) Deliverable(ctx context.Context) ([]index.Campaign, error) {
 	m.meddle()
 	return m.source.Deliverable(ctx)
 }

@@ -9,7 +9,7 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/reserve"
+	"adnet/internal/ledger/reserve"
 )
 
 // Config holds the operator's settings.

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"adnet/internal/reserve"
+	"adnet/internal/ledger/reserve"
 )
 
 const (

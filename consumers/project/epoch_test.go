@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/day"
-	"adnet/internal/memory"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
+	"adnet/internal/store/memory"
 )
 
 // aged is a source whose clock a test moves: pages that were kept look older.

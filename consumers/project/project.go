@@ -20,7 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/internal/campaign"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // Projector publishes changes. Run may be called once.

@@ -22,10 +22,10 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
-	"adnet/internal/memory"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/redis"
-	"adnet/internal/reserve"
+	"adnet/internal/store/memory"
+	"adnet/internal/store/redis"
 	"adnet/internal/stream"
 )
 

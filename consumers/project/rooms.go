@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"adnet/internal/day"
-	"adnet/internal/reserve"
+	"adnet/internal/ledger/reserve"
 )
 
 // repairShare is the part of the rounds' time that a repair may take.

@@ -10,7 +10,7 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
-	"adnet/internal/memory"
+	"adnet/internal/store/memory"
 	"adnet/internal/traffic"
 )
 

@@ -20,8 +20,8 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 	"adnet/internal/traffic"
 )
 

@@ -16,7 +16,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
-	"adnet/internal/memory"
+	"adnet/internal/store/memory"
 	"adnet/internal/traffic"
 )
 

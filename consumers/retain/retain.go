@@ -22,12 +22,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adnet/internal/adreport"
+	"adnet/internal/compliance/adreport"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
-	"adnet/internal/obs"
-	"adnet/internal/roster"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/roster"
+	"adnet/internal/process/schedule"
 )
 
 // Config holds the retention of each kind of data. 0 days keeps it forever.

@@ -12,10 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/adreport"
+	"adnet/internal/compliance/adreport"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
-	"adnet/internal/roster"
+	"adnet/internal/process/roster"
 )
 
 const conversions = 30 * 24 * time.Hour

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/internal/ledger"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // metrics holds the settler's metrics; handles of all known labels are looked up once.

@@ -29,9 +29,9 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"adnet/internal/ledger"
-	"adnet/internal/lifecycle"
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/lifecycle"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 )

@@ -7,10 +7,10 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/day"
+	"adnet/internal/ledger/owed"
+	"adnet/internal/ledger/standing"
 	"adnet/internal/money"
-	"adnet/internal/owed"
 	"adnet/internal/report"
-	"adnet/internal/standing"
 )
 
 // restEvery is the time between two readings of the days before yesterday, of which only late

@@ -6,10 +6,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/account/family"
 	"adnet/internal/day"
-	"adnet/internal/family"
-	"adnet/internal/obs"
-	"adnet/internal/owed"
+	"adnet/internal/ledger/owed"
+	"adnet/internal/process/obs"
 	"adnet/internal/report"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"adnet/internal/family"
-	"adnet/internal/owed"
+	"adnet/internal/account/family"
+	"adnet/internal/ledger/owed"
 )
 
 // pair is a campaign at a publisher, by its developer id.

@@ -8,8 +8,8 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/ledger/standing"
 	"adnet/internal/money"
-	"adnet/internal/standing"
 )
 
 // followed holds the part of all campaigns that standings need. A minute reads only the changed

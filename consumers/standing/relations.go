@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"adnet/internal/family"
+	"adnet/internal/account/family"
 	"adnet/internal/report"
 )
 

@@ -1,7 +1,7 @@
 // Package standing gives campaigns their standing: the family of the advertiser, its vote in rules
 // that count advertisers, and what a campaign that pays per click or conversion is owed. Every
 // minute it reads settled charges, balances and reviews, and computes the standings by the pure
-// functions of internal/standing and internal/owed.
+// functions of internal/ledger/standing and internal/ledger/owed.
 //
 // Contract: a standing depends on stored data only, so a repeated or concurrent run gives the same
 // result. Nodes receive it like any change of a campaign, and only after a change that matters: of
@@ -19,17 +19,17 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"adnet/internal/account/family"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/family"
 	"adnet/internal/ledger"
+	"adnet/internal/ledger/owed"
+	"adnet/internal/ledger/standing"
 	"adnet/internal/money"
-	"adnet/internal/obs"
-	"adnet/internal/owed"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/roster"
+	"adnet/internal/process/schedule"
 	"adnet/internal/report"
-	"adnet/internal/roster"
-	"adnet/internal/schedule"
-	"adnet/internal/standing"
 	"adnet/internal/traffic"
 )
 

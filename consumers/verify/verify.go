@@ -15,9 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/internal/ledger"
-	"adnet/internal/obs"
-	"adnet/internal/roster"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/roster"
+	"adnet/internal/process/schedule"
 )
 
 // Config holds the time of the nightly run.

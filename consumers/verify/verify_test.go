@@ -14,8 +14,8 @@ import (
 
 	"adnet/consumers/verify"
 	"adnet/internal/ledger"
-	"adnet/internal/memory"
-	"adnet/internal/roster"
+	"adnet/internal/process/roster"
+	"adnet/internal/store/memory"
 )
 
 func verifier(

@@ -25,11 +25,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adnet/internal/obs"
 	"adnet/internal/outbound"
-	"adnet/internal/outbox"
-	"adnet/internal/schedule"
-	"adnet/internal/webhook"
+	"adnet/internal/outbound/outbox"
+	"adnet/internal/outbound/webhook"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 )
 
 const (

@@ -18,11 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/account"
-	"adnet/internal/auditlog"
-	"adnet/internal/memory"
+	"adnet/internal/compliance/auditlog"
 	"adnet/internal/outbound"
-	"adnet/internal/outbox"
-	"adnet/internal/webhook"
+	"adnet/internal/outbound/outbox"
+	"adnet/internal/outbound/webhook"
+	"adnet/internal/store/memory"
 )
 
 // receiver is the network: it answers each request.

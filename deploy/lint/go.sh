@@ -22,5 +22,5 @@ go run "$errcheck" -ignoretests -ignoregenerated -exclude deploy/lint/errcheck.t
 go run "$revive" -config deploy/lint/revive.toml -set_exit_status "${all[@]}"
 # Files with words of other languages, or with misspellings as input, are skipped.
 git ls-files '*.go' '*.md' '*.sh' '*.ts' '*.tsx' '*.yml' |
-  grep -vE '^(auction/(suitability|words)|lab/suitability|internal/(adtext|demo|campaign)|web/console/i18n)/' |
+  grep -vE '^(auction/(suitability|words)|lab/suitability|internal/(compliance/adtext|demo|campaign)|web/console/i18n)/' |
   xargs go run "$misspell" -error

@@ -11,8 +11,8 @@ import (
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 // BenchmarkReserve is what an auction pays for a reservation from a lease that is held, among many

@@ -3,7 +3,7 @@
 //
 // Contract. A campaign's room is the rest of its budgets and balance, as settlement published it.
 // The leases of all nodes, less the amounts that settlement has released since, never exceed the
-// room (see internal/redis, Reservations). A node holds a lease: a part of the room for the
+// room (see internal/store/redis, Reservations). A node holds a lease: a part of the room for the
 // auctions of one minute. The hot path takes from it with one atomic operation and no round trip,
 // so every served ad is reserved in the shared store before it is answered. The reservation ends
 // with the settled beacon or with its window: an impression's life for cpm, [Config.ClickWindow]
@@ -55,10 +55,10 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/obs"
-	"adnet/internal/reserve"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 )
 
 // Config holds the settings of reservations.

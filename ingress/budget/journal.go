@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 )
 
 // Journal stores a copy of this node's possible reservations, for the case that the node fails and

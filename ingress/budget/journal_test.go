@@ -13,9 +13,9 @@ import (
 	"adnet/auction"
 	"adnet/ingress/budget"
 	"adnet/ingress/budget/budgettest"
-	"adnet/internal/memory"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
+	"adnet/internal/store/memory"
 )
 
 // outside is what a node reaches, until it is cut off: a process that is killed says nothing more

@@ -10,8 +10,8 @@ import (
 
 	"adnet/auction"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 // lease is the node's share of one campaign's budget: one slot per minute, and the amounts that

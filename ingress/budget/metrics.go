@@ -3,7 +3,7 @@ package budget
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 type metrics struct {

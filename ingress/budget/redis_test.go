@@ -13,9 +13,9 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/redis"
-	"adnet/internal/reserve"
+	"adnet/internal/store/redis"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
 )

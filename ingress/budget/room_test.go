@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 // generous is a store whose writer grants everything, and more than was asked, with a room that it

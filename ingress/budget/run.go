@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 // call runs one exchange. Its success proves that the store worked at the time before the call.

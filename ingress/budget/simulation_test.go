@@ -21,9 +21,9 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/ledger"
-	"adnet/internal/memory"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
+	"adnet/internal/store/memory"
 )
 
 // The simulation of a network: N nodes with the production leases over the Go reference of Redis,

@@ -31,13 +31,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/obs"
-	"adnet/internal/reserve"
-	"adnet/internal/schedule"
+	"adnet/internal/ledger/reserve"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 )
 
 // The timing of the catalog.
@@ -155,7 +155,7 @@ func New(deps Deps) *Catalog {
 		log:     obs.Limited(deps.Log, time.Second),
 		sandbox: Sandbox(), changes: make(chan change, queuedMax), staleRooms: make(chan struct{}, 1),
 	}
-	c.snapshot.Store(target.Build(c.table, nil))
+	c.snapshot.Store(index.Build(c.table, nil))
 	c.campaigns.Store(c.emptyTable())
 	c.reloads = obs.Register(
 		deps.Metrics,

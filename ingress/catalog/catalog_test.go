@@ -18,8 +18,8 @@ import (
 	"adnet/auction"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
-	"adnet/internal/adtext"
 	"adnet/internal/campaign"
-	"adnet/internal/reserve"
+	"adnet/internal/compliance/adtext"
+	"adnet/internal/ledger/reserve"
 )
 
 // Run loads everything, then follows changes until ctx ends. Call it once.
@@ -246,7 +246,7 @@ func (c *Catalog) reload(ctx context.Context) error {
 		return err
 	}
 	fresh.fit()
-	next := target.Build(c.table, deliverable)
+	next := index.Build(c.table, deliverable)
 	c.campaigns.Store(fresh)
 	c.snapshot.Store(next)
 	c.compacting = compaction{} // its snapshot is obsolete
@@ -310,7 +310,7 @@ func (c *Catalog) entries(newer []*campaign.Campaign) map[auction.ID]*auction.Ca
 	return entries
 }
 
-func changesOf(newer map[auction.ID]*auction.Campaign) (changes target.Changes) {
+func changesOf(newer map[auction.ID]*auction.Campaign) (changes index.Changes) {
 	for id, entry := range newer {
 		if entry != nil {
 			changes.Upsert = append(changes.Upsert, *entry)
@@ -352,7 +352,7 @@ func (s *campaignTable) entry(k *campaign.Campaign, equal *targetings) auction.C
 // bare returns the auction's view of k without texts and targeting.
 func bare(k *campaign.Campaign) auction.Campaign {
 	billing, _ := ranker.ParseBilling(string(k.Billing()))
-	format, _ := target.ParseFormat(string(k.Format))
+	format, _ := index.ParseFormat(string(k.Format))
 	bid, aim := k.AuctionBid()
 	entry := auction.Campaign{
 		ID: auction.ID(k.ID), Advertiser: auction.ID(k.AdvertiserID), Bid: bid, Aim: aim, Billing: billing,
@@ -371,9 +371,9 @@ func setStanding(entry *auction.Campaign, s *campaign.Standing) {
 	entry.ConvertRate = uint32(max(0, min(s.ConvertRate, math.MaxUint32)))
 	switch s.Bound {
 	case campaign.Unproven:
-		entry.Bound = target.BoundUnproven
+		entry.Bound = index.BoundUnproven
 	case campaign.Behind:
-		entry.Bound = target.BoundBehind
+		entry.Bound = index.BoundBehind
 	}
 }
 
@@ -384,11 +384,11 @@ func suitsOf(k *campaign.Campaign) auction.Suits {
 }
 
 // second converts a date of a campaign, 0 for none.
-func second(at *time.Time) target.Second {
+func second(at *time.Time) index.Second {
 	if at == nil {
 		return 0
 	}
-	return target.Second(at.Unix())
+	return index.Second(at.Unix())
 }
 
 // followRooms reads all budgets periodically, in case a publish was lost, and at once after the

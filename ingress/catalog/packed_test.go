@@ -12,12 +12,12 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
-	"adnet/auction/target"
+	"adnet/auction/index"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/campaign/subject"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
-	"adnet/internal/subject"
 )
 
 func drawID(t *rapid.T, label string) uuid.UUID {
@@ -226,7 +226,7 @@ func TestStandingReachesAuctions(t *testing.T) {
 		require.EqualValues(t, 1_500_000, entry.ClickRate)
 		require.EqualValues(t, 20_000, entry.ConvertRate)
 		require.Equal(t, 2*money.USD, entry.Ceiling)
-		require.Equal(t, target.BoundBehind, entry.Bound)
+		require.Equal(t, index.BoundBehind, entry.Bound)
 	}
 	k.Standing = campaign.Standing{
 		ClickRate: 1 << 40, Vote: 1 << 40, ConvertRate: -1, Ceiling: -1, Bound: campaign.Unproven,
@@ -236,7 +236,7 @@ func TestStandingReachesAuctions(t *testing.T) {
 	require.EqualValues(t, 1_000_000, wrong.Vote)
 	require.Zero(t, wrong.ConvertRate)
 	require.Zero(t, wrong.Ceiling)
-	require.Equal(t, target.BoundUnproven, wrong.Bound)
+	require.Equal(t, index.BoundUnproven, wrong.Bound)
 }
 
 // An id of a newer build restricts, since this one cannot tell what it stands for.

@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/campaign"
-	"adnet/internal/reserve"
+	"adnet/internal/ledger/reserve"
 )
 
 // The simulation of pauses: N nodes with the production catalog over a model of Redis with the
-// rules of internal/redis (announcement, heartbeats, confirmations), in simulated time. Seeds fix
+// rules of internal/store/redis (announcement, heartbeats, confirmations), in simulated time. Seeds fix
 // latencies and faults.
 //
 // What it shows, at 1, 10 and 100 nodes, through lost publishes, slow nodes, nodes that die, nodes
@@ -30,7 +30,7 @@ import (
 //     only one that was just starting may, until it first polls.
 
 const (
-	life     = 2 * time.Second // as nodeLife of internal/redis
+	life     = 2 * time.Second // as nodeLife of internal/store/redis
 	patience = time.Second     // as announceWait
 	lookWait = 100 * time.Millisecond
 	hang     = 3 * time.Second // a call to a Redis that does not answer

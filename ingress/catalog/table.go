@@ -13,8 +13,8 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 // campaignTable holds the campaigns that this node knows, in any state, besides the auction's

@@ -11,8 +11,8 @@ import (
 	"adnet/auction"
 	"adnet/auction/ranker"
 	"adnet/auction/train"
-	"adnet/internal/adtext"
 	"adnet/internal/campaign"
+	"adnet/internal/compliance/adtext"
 	"adnet/internal/ranking"
 )
 

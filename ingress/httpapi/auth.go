@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"adnet/internal/account"
-	"adnet/internal/auditlog"
+	"adnet/internal/compliance/auditlog"
 	"adnet/internal/errs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
 )

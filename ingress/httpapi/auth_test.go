@@ -20,8 +20,8 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
-	"adnet/internal/memory"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
+	"adnet/internal/store/memory"
 	"adnet/internal/token"
 )
 

@@ -21,7 +21,7 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 type common struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/ingress/httpapi/wire"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // openFiles returns the process's limit of open file descriptors.

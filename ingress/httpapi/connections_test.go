@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // Connections leave descriptors to the stores and the admin listener, and there are some in a small

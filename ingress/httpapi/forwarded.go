@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/internal/roster"
+	"adnet/internal/process/roster"
 )
 
 // unidentified counts requests for a field of [roster.Addresses].

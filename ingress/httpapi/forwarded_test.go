@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 	"adnet/internal/traffic"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"adnet/internal/jsonscan"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 )
 
 // DecodeLoose is [Decode] with [UnmarshalLoose].

@@ -9,7 +9,7 @@ import (
 
 	"adnet/internal/errs"
 	"adnet/internal/money"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 )
 
 type nested struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/internal/errs"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // requestIDHeader carries the id that joins the reply and its log lines.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"adnet/internal/auditlog"
+	"adnet/internal/compliance/auditlog"
 	"adnet/internal/errs"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 	"adnet/internal/traffic"
 )
 

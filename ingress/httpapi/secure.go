@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adnet/internal/link"
-	"adnet/internal/obs"
+	"adnet/internal/process/link"
+	"adnet/internal/process/obs"
 )
 
 // certificate returns the TLS settings of the public listener, nil for plain text. A certificate

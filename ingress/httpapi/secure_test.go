@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/ingress/httpapi"
-	"adnet/internal/link"
-	"adnet/internal/linktest"
+	"adnet/internal/process/link"
+	"adnet/internal/testenv/linktest"
 )
 
 // TestHTTPS asks the listener as a client behind a proxy that speaks the PROXY protocol does.

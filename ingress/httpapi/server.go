@@ -29,8 +29,8 @@ import (
 
 	"adnet/ingress/httpapi/wire"
 	"adnet/internal/errs"
-	"adnet/internal/link"
-	"adnet/internal/obs"
+	"adnet/internal/process/link"
+	"adnet/internal/process/obs"
 	"adnet/internal/traffic"
 	"adnet/schemas/openapi"
 )

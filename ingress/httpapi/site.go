@@ -8,7 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // site is a mounted path with the endpoints of its methods. gin finds the path and its parameters,

@@ -20,7 +20,7 @@ import (
 	"adnet/ingress/ingresstest/endpoints"
 	"adnet/ingress/mcp"
 	"adnet/internal/errs"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // trouble is a guard that fails each request in the way that its header says, as any code before or

@@ -43,8 +43,8 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/errs"
-	"adnet/internal/obs"
 	"adnet/internal/once"
+	"adnet/internal/process/obs"
 	"adnet/internal/token"
 )
 

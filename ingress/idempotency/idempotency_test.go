@@ -21,11 +21,11 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/idempotency"
 	"adnet/internal/account"
-	"adnet/internal/auditlog"
+	"adnet/internal/compliance/auditlog"
 	"adnet/internal/errs"
-	"adnet/internal/memory"
-	"adnet/internal/obs"
 	"adnet/internal/once"
+	"adnet/internal/process/obs"
+	"adnet/internal/store/memory"
 )
 
 // callers resolves two bearer tokens.

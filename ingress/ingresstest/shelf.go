@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/internal/campaign"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 // Shelf is a catalog: the campaigns that may be served, and the gate's verdict on them.
@@ -39,7 +39,7 @@ func (s *Shelf) Put(list ...campaign.Campaign) {
 		creative.Targeting = campaign.Targeting{} // the catalog's creatives have none either
 		s.Campaigns[k.ID] = &creative
 		billing, _ := ranker.ParseBilling(string(k.Billing()))
-		format, _ := target.ParseFormat(string(k.Format))
+		format, _ := index.ParseFormat(string(k.Format))
 		domain := ""
 		if u, err := url.Parse(k.CTAURL); err == nil {
 			domain = u.Hostname()
@@ -58,7 +58,7 @@ func (s *Shelf) Put(list ...campaign.Campaign) {
 			},
 		})
 	}
-	s.snapshot = target.Build(ranker.Version2().With(s.Learnt), entries)
+	s.snapshot = index.Build(ranker.Version2().With(s.Learnt), entries)
 }
 
 // Snapshot implements offer.Catalog.

@@ -21,9 +21,9 @@ import (
 	"adnet/ingress/httpapi/apitest"
 	"adnet/ingress/offer"
 	"adnet/internal/account"
-	"adnet/internal/memory"
-	"adnet/internal/memory/analytics"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
+	"adnet/internal/store/memory"
+	"adnet/internal/store/memory/analytics"
 	"adnet/internal/token"
 	"adnet/internal/token/tokentest"
 )

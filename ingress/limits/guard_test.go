@@ -16,7 +16,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/errs"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // front is a server with the routes that are limited by address. Each request selects its own

@@ -38,8 +38,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"adnet/internal/errs"
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 	"adnet/internal/traffic"
 )
 

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/internal/errs"
-	"adnet/internal/redis"
+	"adnet/internal/store/redis"
 )
 
 var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)

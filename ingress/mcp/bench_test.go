@@ -21,9 +21,9 @@ import (
 	"adnet/ingress/mcp"
 	"adnet/ingress/track"
 	"adnet/internal/campaign"
-	"adnet/internal/cputime"
 	"adnet/internal/demo"
-	"adnet/internal/reserve"
+	"adnet/internal/ledger/reserve"
+	"adnet/internal/testenv/cputime"
 )
 
 // loaded brings a catalog its campaigns once and keeps none: what the collector looks at is what a

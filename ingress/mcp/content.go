@@ -14,9 +14,9 @@ import (
 	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/errs"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 	"adnet/schemas/event"
 )
 

@@ -32,10 +32,10 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/ingress/track"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/errs"
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 	"adnet/internal/token"
 )
 

@@ -15,7 +15,7 @@ import (
 	"adnet/ingress/mcp"
 	"adnet/ingress/offer"
 	"adnet/ingress/track"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // broken panics where ads are made.

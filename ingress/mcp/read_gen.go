@@ -5,7 +5,7 @@ package mcp
 import (
 	"adnet/ingress/offer"
 	"adnet/internal/jsonscan"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 )
 
 // Scan reads a plain object and declines any other.

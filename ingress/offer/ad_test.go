@@ -13,12 +13,12 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 	"adnet/internal/token"
 )
 
@@ -114,7 +114,7 @@ func TestReusedAnswerIsCleared(t *testing.T) {
 			ID: id, Creative: campaign.Creative{Format: campaign.Native}, BillingModel: campaign.CPM,
 			BidAmount: money.USD,
 		},
-		snapshot: target.Build(
+		snapshot: index.Build(
 			ranker.Version2(),
 			[]auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}},
 		),

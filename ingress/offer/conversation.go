@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"adnet/auction/suitability"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // Conversation holds the texts of a request that are judged. A protocol reads its texts into it for

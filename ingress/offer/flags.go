@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"adnet/internal/obs"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
+	"adnet/internal/process/obs"
 )
 
 // FlagStore stores the counts of unknown flags; see redis.Flags.

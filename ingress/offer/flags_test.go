@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/ingress/offer"
-	"adnet/internal/obs"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
+	"adnet/internal/process/obs"
 )
 
 // stored is a store of unknown flags that may be away.

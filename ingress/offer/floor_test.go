@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction/ranker"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 )
 
 // A publisher earns by impressions: what it states cannot take the floor below the lowest.

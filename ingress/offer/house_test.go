@@ -13,8 +13,8 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/reserve"
-	"adnet/internal/share"
+	"adnet/internal/ledger/reserve"
+	"adnet/internal/money/share"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 )

@@ -8,7 +8,7 @@ import (
 
 	"adnet/auction"
 	"adnet/auction/suitability"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // Age is the reader's age group as far as the publisher has stated it.

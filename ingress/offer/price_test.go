@@ -22,8 +22,8 @@ import (
 	"adnet/ingress/offer"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 	"adnet/internal/token"
 )
 

@@ -4,7 +4,7 @@ package offer
 
 import (
 	"adnet/internal/jsonscan"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 )
 
 // Scan reads a plain object and declines any other.

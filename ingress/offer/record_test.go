@@ -13,14 +13,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/campaign/subject"
 	"adnet/internal/money"
-	"adnet/internal/subject"
 	"adnet/schemas/event"
 )
 
@@ -47,7 +47,7 @@ func TestWhatIsRecordedForLearning(t *testing.T) {
 	k := campaign.Campaign{
 		ID: id, Creative: campaign.Creative{Format: campaign.Native}, BillingModel: campaign.CPM, BidAmount: money.USD,
 	}
-	shelf := &recorder{single: single{creative: k, snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
+	shelf := &recorder{single: single{creative: k, snapshot: index.Build(ranker.Version2(), []auction.Campaign{{
 		ID: auction.ID(id), Bid: money.USD, Headline: "zebra apple diabetes",
 		Suits:     auction.Suits{Allowed: subject.SetOf(subject.Health)},
 		Targeting: &auction.Targeting{IntentTokens: letters},
@@ -113,7 +113,7 @@ func TestProducerOwnsRecords(t *testing.T) {
 			ID: id, Creative: campaign.Creative{Format: campaign.Native}, BillingModel: campaign.CPM,
 			BidAmount: money.USD,
 		},
-		snapshot: target.Build(
+		snapshot: index.Build(
 			ranker.Version2(),
 			[]auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}},
 		),
@@ -159,7 +159,7 @@ func TestTheVersionThatDecidedIsRecorded(t *testing.T) {
 			Creative:     campaign.Creative{Format: campaign.Native},
 			BillingModel: campaign.CPM, BidAmount: money.USD,
 		},
-		snapshot: target.Build(ranker.Version2(), campaigns),
+		snapshot: index.Build(ranker.Version2(), campaigns),
 	}}
 	seller := sellerOf(t, Config{}, shelf, Deps{Trials: trial})
 	ask := func(context string) *event.Auction {
@@ -173,7 +173,7 @@ func TestTheVersionThatDecidedIsRecorded(t *testing.T) {
 	require.Zero(t, first.TrialPClick)
 	require.Equal(t, shelf.snapshot.Model(), ask("nothing of it").ModelVersion, "also without an ad")
 
-	trial.snapshot = target.Build(ranker.Version2().With(learnt), campaigns)
+	trial.snapshot = index.Build(ranker.Version2().With(learnt), campaigns)
 	shadow := ask("zebra")
 	require.Equal(t, first.ModelVersion, shadow.ModelVersion)
 	require.Equal(t, first.PClick, shadow.PClick, "it decides nothing")

@@ -9,7 +9,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/suitability"
 	"adnet/ingress/limits/refusals"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // Classifier is the operator's own classifier. It judges texts that the rules and the table accept;

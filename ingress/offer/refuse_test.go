@@ -13,17 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
 	"adnet/auction/suitability"
-	"adnet/auction/target"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/limits/refusals"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-	"adnet/internal/consent"
+	"adnet/internal/campaign/subject"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/day"
 	"adnet/internal/money"
-	"adnet/internal/subject"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 )
@@ -81,7 +81,7 @@ func newConversations(t *testing.T, cfg Config, deps Deps) *conversations {
 				Creative:     campaign.Creative{Format: campaign.Native, CTAURL: "https://rope.example/"},
 				BillingModel: campaign.CPM, BidAmount: money.USD,
 			},
-			snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
+			snapshot: index.Build(ranker.Version2(), []auction.Campaign{{
 				ID: auction.ID(id), Bid: money.USD, Headline: "rope diabetes weather",
 				Suits: auction.Suits{Allowed: subject.SetOf(subject.Health)}, Targeting: &auction.Targeting{},
 			}}),

@@ -15,10 +15,10 @@ import (
 	"adnet/auction/words"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/limits/frequency"
-	"adnet/internal/consent"
+	"adnet/internal/campaign/locale"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/errs"
-	"adnet/internal/locale"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 	"adnet/internal/traffic"
 )
 

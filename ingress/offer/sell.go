@@ -8,15 +8,15 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/auction"
-	"adnet/auction/target"
+	"adnet/auction/index"
 	"adnet/ingress/budget"
 	"adnet/ingress/limits"
 	"adnet/ingress/limits/frequency"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/day"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 	"adnet/internal/token"
 	"adnet/schemas/event"
 )
@@ -191,7 +191,7 @@ func (a *Auction) begin(id uuid.UUID, from Catalog) {
 	a.scratch.Trace = &a.Trace
 	a.catalog, a.snapshot, a.trial, a.creative, a.limits = from, from.Snapshot(), nil, nil, limits.DeliveryGate{}
 	r, p := &a.Request, &a.Place
-	r.ID, r.At = auction.ID(id), target.Second(max(0, a.Received.Unix()))
+	r.ID, r.At = auction.ID(id), index.Second(max(0, a.Received.Unix()))
 	a.blocked.begin(a)
 	r.Subjects, r.Models = a.Judged.Sensitive, p.Models
 	r.HostApp, r.Surface, r.IntegrationMethod, r.Region, r.Language = p.Host, p.Surface, p.Method, p.Region, p.Language

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"adnet/internal/campaign/subject"
 	"adnet/internal/jsonscan"
-	"adnet/internal/subject"
 )
 
 // Suitability is the field suitability of a request: the publisher's knowledge of the conversation

@@ -13,8 +13,8 @@ import (
 
 	"adnet/ingress/offer"
 	"adnet/internal/account"
+	"adnet/internal/campaign/subject"
 	"adnet/internal/day"
-	"adnet/internal/subject"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
@@ -82,7 +82,7 @@ func TestTargetingSeesTheTextsAsSent(t *testing.T) {
 			ID: id, Creative: campaign.Creative{Format: campaign.Native}, BillingModel: campaign.CPM,
 			BidAmount: money.USD,
 		},
-		snapshot: target.Build(ranker.Version2(), []auction.Campaign{{
+		snapshot: index.Build(ranker.Version2(), []auction.Campaign{{
 			ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{HostApps: []string{"wanted"}},
 		}}),
 	}}

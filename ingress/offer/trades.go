@@ -5,8 +5,8 @@ import (
 	"maps"
 	"strings"
 
-	"adnet/internal/locale"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/locale"
+	"adnet/internal/campaign/subject"
 )
 
 // TradeConfig holds the settings of restricted trades.

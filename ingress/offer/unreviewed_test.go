@@ -9,7 +9,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-	"adnet/internal/reserve"
+	"adnet/internal/ledger/reserve"
 )
 
 func TestModelsReadApprovedTextsOnly(t *testing.T) {

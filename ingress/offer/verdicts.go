@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"adnet/auction/suitability"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // verdicts is a cache of verdicts on texts, since each request of a conversation repeats its

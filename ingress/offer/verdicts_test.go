@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction/suitability"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // A verdict survives packing.

@@ -10,9 +10,9 @@ import (
 	"adnet/auction"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
+	"adnet/internal/campaign/subject"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-	"adnet/internal/subject"
 )
 
 // Limits of a bid request.

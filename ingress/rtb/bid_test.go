@@ -29,9 +29,9 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/day"
 	"adnet/internal/money"
-	"adnet/internal/recent"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
+	"adnet/internal/traffic/recent"
 	"adnet/schemas/event"
 )
 

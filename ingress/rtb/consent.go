@@ -1,6 +1,6 @@
 package rtb
 
-import "adnet/internal/consent"
+import "adnet/internal/compliance/consent"
 
 // consent returns the consent flags of the request's person. It reads the fields of this version of
 // OpenRTB and of the one before; a yes in either counts.

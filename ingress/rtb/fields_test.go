@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/campaign"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 )
 
 // handling is what a bid does about a field that restricts bids.

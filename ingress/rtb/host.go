@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"adnet/internal/adtext"
 	"adnet/internal/campaign"
+	"adnet/internal/compliance/adtext"
 )
 
 // domains replaces the entries of a list of advertisers by their hosts in the form of

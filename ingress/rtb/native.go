@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"adnet/auction/markup"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/jsonscan"
 )
 

@@ -3,7 +3,7 @@
 package rtb
 
 import (
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 )
 
 func (o *native) member(r *reader, name string) {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"adnet/ingress/offer"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
 )

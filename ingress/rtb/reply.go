@@ -11,17 +11,17 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/markup"
-	"adnet/auction/target"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/schemas/event"
 )
 
 const (
-	imageFormat  = target.Image
-	nativeFormat = target.Native
-	videoFormat  = target.Video
+	imageFormat  = index.Image
+	nativeFormat = index.Native
+	videoFormat  = index.Video
 
 	adapter = "adnet"
 )

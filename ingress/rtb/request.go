@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"adnet/ingress/offer"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
 )

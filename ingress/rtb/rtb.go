@@ -14,11 +14,11 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
 	"adnet/internal/money"
-	"adnet/internal/obs"
-	"adnet/internal/recent"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
+	"adnet/internal/traffic/recent"
 )
 
 // Config holds the settings of the OpenRTB endpoint.

@@ -12,7 +12,7 @@ import (
 	"adnet/auction/words"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 )
 
 // bidSession is the state of one bid request. Sessions are pooled and keep their memory: begin sets

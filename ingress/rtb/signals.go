@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"adnet/auction/words"
-	"adnet/internal/locale"
+	"adnet/internal/campaign/locale"
 	"adnet/internal/traffic"
 )
 

@@ -7,7 +7,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/markup"
 	"adnet/internal/campaign"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/money"
 )
 

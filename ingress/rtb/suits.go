@@ -8,7 +8,7 @@ import (
 	"adnet/auction"
 	"adnet/auction/suitability"
 	"adnet/ingress/offer"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // judge judges the conversation of p: all texts of the request level, once per request, and the

@@ -7,7 +7,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/ingress/offer"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 )
 
 // adRequest serves POST /v1/ad-request.

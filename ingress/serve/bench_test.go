@@ -19,9 +19,9 @@ import (
 	"adnet/ingress/ingresstest"
 	"adnet/ingress/limits"
 	"adnet/internal/account"
-	"adnet/internal/cputime"
 	"adnet/internal/demo"
 	"adnet/internal/money"
+	"adnet/internal/testenv/cputime"
 	"adnet/internal/traffic"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"adnet/ingress/httpapi"
-	"adnet/internal/adreport"
+	"adnet/internal/compliance/adreport"
 	"adnet/internal/day"
 	"adnet/internal/errs"
 	"adnet/internal/token"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/adreport"
+	"adnet/internal/compliance/adreport"
 	"adnet/internal/day"
 	"adnet/internal/token"
 )

@@ -12,7 +12,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/errs"
 	"adnet/internal/money"
 	"adnet/internal/report"

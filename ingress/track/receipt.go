@@ -14,7 +14,7 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
-	"adnet/internal/adtext"
+	"adnet/internal/compliance/adtext"
 	"adnet/internal/token"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/account"
-	"adnet/internal/adreport"
+	"adnet/internal/compliance/adreport"
 	"adnet/internal/token"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/text/language"
 
-	"adnet/internal/adreport"
+	"adnet/internal/compliance/adreport"
 )
 
 // receiptTexts are the texts of the receipt page in one language. A test checks that every field is

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"adnet/internal/errs"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 	"adnet/schemas/event"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"adnet/internal/adtext"
 	"adnet/internal/campaign"
+	"adnet/internal/compliance/adtext"
 	"adnet/internal/errs"
 	"adnet/internal/token"
 	"adnet/schemas/event"

@@ -29,11 +29,11 @@ import (
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/campaign"
-	"adnet/internal/obs"
-	"adnet/internal/recent"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 	"adnet/internal/token"
 	"adnet/internal/traffic"
+	"adnet/internal/traffic/recent"
 	"adnet/schemas/event"
 )
 

@@ -17,7 +17,7 @@ import (
 	"adnet/ingress/httpapi"
 	"adnet/ingress/track/agents"
 	"adnet/internal/account"
-	"adnet/internal/consent"
+	"adnet/internal/compliance/consent"
 	"adnet/internal/day"
 	"adnet/internal/token"
 	"adnet/internal/traffic"

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/account/family"
 	"adnet/internal/errs"
-	"adnet/internal/family"
 )
 
 // Role is the set of rights that a user has beyond its own account.

@@ -15,8 +15,8 @@ import (
 	"github.com/pquerna/otp"
 	"github.com/pquerna/otp/hotp"
 
+	"adnet/internal/account/typed"
 	"adnet/internal/errs"
-	"adnet/internal/typed"
 )
 
 // Factor is an account's second factor: a secret from which its owner's device computes codes

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/account/typed"
 	"adnet/internal/errs"
-	"adnet/internal/typed"
 )
 
 // LinkPurpose is the purpose of a mailed link.

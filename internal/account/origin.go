@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"adnet/internal/adtext"
+	"adnet/internal/compliance/adtext"
 	"adnet/internal/errs"
 )
 

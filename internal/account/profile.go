@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/text/unicode/norm"
 
-	"adnet/internal/adtext"
+	"adnet/internal/compliance/adtext"
 	"adnet/internal/errs"
 )
 

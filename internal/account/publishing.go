@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/campaign/subject"
 	"adnet/internal/errs"
-	"adnet/internal/share"
-	"adnet/internal/subject"
+	"adnet/internal/money/share"
 )
 
 // Publishing holds a publisher's requirements for ads, on all of its keys and seats.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/account/family"
 	"adnet/internal/errs"
-	"adnet/internal/family"
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 )
 
 // The limits of user input.

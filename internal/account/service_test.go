@@ -14,7 +14,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/errs"
-	"adnet/internal/memory"
+	"adnet/internal/store/memory"
 )
 
 const password = "correct horse"

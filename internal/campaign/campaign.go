@@ -15,7 +15,7 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/money"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 )
 
 // Status is a campaign's state. The values are the union of the two sets of the specification.

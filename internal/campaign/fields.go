@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"adnet/internal/share"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
+	"adnet/internal/money/share"
 )
 
 //go:generate go run ./gen

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"adnet/internal/account"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // Judge returns the subject of [subject.Never] that a rule finds in a text, or [subject.None].

@@ -11,8 +11,8 @@ import (
 
 	"adnet/internal/account"
 	"adnet/internal/campaign"
+	"adnet/internal/campaign/subject"
 	"adnet/internal/money"
-	"adnet/internal/subject"
 )
 
 // ruled is a judge of few words.

@@ -3,7 +3,7 @@ package campaign
 import (
 	"slices"
 
-	"adnet/internal/locale"
+	"adnet/internal/campaign/locale"
 )
 
 // checkPlaces gives the regions and languages of f the canonical form that requests get

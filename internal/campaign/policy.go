@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"adnet/internal/account"
-	"adnet/internal/adtext"
+	"adnet/internal/compliance/adtext"
 	"adnet/internal/errs"
 )
 

@@ -11,7 +11,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/jsonscan"
 	"adnet/internal/money"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 )
 
 // record is a campaign as nodes read it.

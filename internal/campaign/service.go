@@ -11,7 +11,7 @@ import (
 	"adnet/internal/account"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 )
 
 // Deps are the dependencies of a [Service].
@@ -79,7 +79,7 @@ var errSeatCash = errs.New(
 	"a seat's campaigns are paid with its Credits: set use_ad_credit, or use your own advertiser_id",
 ).With("field", "advertiser_id")
 
-// Create validates and stores a new campaign. The first campaign of a family (internal/family) with
+// Create validates and stores a new campaign. The first campaign of a family (internal/account/family) with
 // a clean policy check is active at once. Later ones, and those funded by Credits, wait for review.
 // A restricted trade is a finding, so such a campaign waits for review as well. Errors:
 // errs.InvalidRequest, errs.Forbidden, errs.InsufficientCredit, errs.DemoMode.

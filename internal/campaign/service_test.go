@@ -17,11 +17,11 @@ import (
 	"pgregory.net/rapid"
 
 	"adnet/internal/account"
+	"adnet/internal/account/family"
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
-	"adnet/internal/family"
-	"adnet/internal/memory"
 	"adnet/internal/money"
+	"adnet/internal/store/memory"
 	"adnet/internal/testenv"
 )
 

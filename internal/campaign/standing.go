@@ -13,7 +13,7 @@ const FullVote int64 = 1_000_000
 // consumers/standing sets it, edits do not. The API does not show it as it is; [Campaign.Record]
 // includes it.
 type Standing struct {
-	// Family is the id of the advertiser's family; see internal/family. Zero is unknown.
+	// Family is the id of the advertiser's family; see internal/account/family. Zero is unknown.
 	Family uuid.UUID `json:"family"`
 	// Vote is the part of a full vote that the family has in rules that count advertisers, in parts
 	// per million.

@@ -56,7 +56,7 @@ type Store interface {
 // Record is an advertiser's history, derived from its campaigns and their reviews.
 type Record struct {
 	Approved int // campaigns approved by a reviewer
-	// Refused is the time of the latest rejection of a campaign of its family (internal/family), or
+	// Refused is the time of the latest rejection of a campaign of its family (internal/account/family), or
 	// of the latest change to one under an administrator's pause; zero without either.
 	Refused time.Time
 	Since   time.Time // creation of the first campaign, zero without one

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // oneOf returns the function that reads a list of subjects of the tiers.

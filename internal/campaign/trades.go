@@ -8,8 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"adnet/internal/adtext"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
+	"adnet/internal/compliance/adtext"
 )
 
 // The rules about restricted trades.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // An offer of a restricted trade is found in every language of the demo, in texts, links and

@@ -3,7 +3,7 @@ package campaign
 import (
 	"slices"
 
-	"adnet/internal/adtext"
+	"adnet/internal/compliance/adtext"
 )
 
 // Reach is where a campaign delivers. As a setting (ADNET_UNREVIEWED) it is where a creative

@@ -18,10 +18,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"adnet/internal/account"
-	"adnet/internal/adtext"
+	"adnet/internal/compliance/adtext"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 	"adnet/internal/traffic"
 )
 

@@ -8,9 +8,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
+	"adnet/internal/campaign/subject"
 	"adnet/internal/errs"
 	"adnet/internal/money"
-	"adnet/internal/subject"
 )
 
 // apply reads fields as the API does and applies them to a complete campaign.

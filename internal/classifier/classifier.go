@@ -27,9 +27,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 )
 
 // Config holds the address of the classifier.

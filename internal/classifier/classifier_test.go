@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"adnet/internal/campaign/subject"
 	"adnet/internal/classifier"
-	"adnet/internal/subject"
 )
 
 const secret = "SECRET words of a conversation"

@@ -20,8 +20,8 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/demo"
 	"adnet/internal/errs"
-	"adnet/internal/memory"
 	"adnet/internal/money"
+	"adnet/internal/store/memory"
 )
 
 // alone announces to no serving node.

@@ -23,7 +23,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"adnet/internal/eight"
+	"adnet/internal/jsonscan/eight"
 )
 
 const (

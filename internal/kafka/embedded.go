@@ -11,7 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"adnet/internal/lifecycle"
+	"adnet/internal/process/lifecycle"
 )
 
 // retentionEvery is the interval at which [Embedded] removes records beyond the retention of its

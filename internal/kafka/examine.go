@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"adnet/internal/link"
+	"adnet/internal/process/link"
 	"adnet/schemas/event"
 )
 

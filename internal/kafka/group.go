@@ -16,7 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 )

@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
-	"adnet/internal/link"
+	"adnet/internal/process/link"
 )
 
 // Link holds the encryption and login of connections to the brokers.

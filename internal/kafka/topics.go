@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"adnet/internal/link"
-	"adnet/internal/schedule"
+	"adnet/internal/process/link"
+	"adnet/internal/process/schedule"
 	"adnet/schemas/event"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 	"adnet/internal/stream"
 	"adnet/internal/traffic"
 )
@@ -129,7 +129,7 @@ type Books struct {
 // CampaignBook holds a campaign's financial data.
 type CampaignBook struct {
 	AdvertiserID uuid.UUID
-	// the publisher side of the oldest account of the advertiser's family (internal/family)
+	// the publisher side of the oldest account of the advertiser's family (internal/account/family)
 	DeveloperID  uuid.UUID
 	BillingModel campaign.BillingModel
 	Bid          money.Micros

@@ -12,8 +12,8 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 	"adnet/schemas/event"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"adnet/internal/decimal"
+	"adnet/internal/money/decimal"
 )
 
 // Micros is an amount of cash in micro-USD: 1 USD is 1,000,000. A bid "per mille" (CPM) is also

@@ -26,11 +26,11 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/account"
+	"adnet/internal/account/family"
 	"adnet/internal/errs"
-	"adnet/internal/family"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 )
 
 // Limits of a checkout: the amounts that the providers accept in one payment.

@@ -16,9 +16,9 @@ import (
 	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
-	"adnet/internal/memory"
 	"adnet/internal/money"
 	"adnet/internal/payment"
+	"adnet/internal/store/memory"
 )
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)

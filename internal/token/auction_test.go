@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"adnet/internal/cputime"
 	"adnet/internal/money"
+	"adnet/internal/testenv/cputime"
 	"adnet/schemas/event"
 )
 

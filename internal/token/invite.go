@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"adnet/internal/account/typed"
 	"adnet/internal/errs"
-	"adnet/internal/typed"
 )
 
 const inviteUse = "invite/v1"

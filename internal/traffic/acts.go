@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/day"
-	"adnet/internal/odds"
+	"adnet/internal/traffic/odds"
 )
 
 const (

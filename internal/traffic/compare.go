@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/day"
-	"adnet/internal/odds"
+	"adnet/internal/traffic/odds"
 )
 
 // leastOthers is the number of other families with impressions from which on there is a network to

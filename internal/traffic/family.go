@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"adnet/internal/day"
-	"adnet/internal/odds"
+	"adnet/internal/traffic/odds"
 )
 
 // Anomalies judges the publishers of one owner, each alone and all of them together: traffic spread

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/day"
-	"adnet/internal/odds"
+	"adnet/internal/traffic/odds"
 )
 
 // ShownAds counts the ads of a publisher's server keys on a UTC day.

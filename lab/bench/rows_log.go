@@ -26,7 +26,7 @@ import (
 	"adnet/consumers/settle/settletest"
 	"adnet/internal/day"
 	"adnet/internal/kafka"
-	"adnet/internal/postgres"
+	"adnet/internal/store/postgres"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 )

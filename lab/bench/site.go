@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"adnet/cmd/load/visitor"
 	"adnet/internal/demo"
-	"adnet/internal/load/visitor"
 	"adnet/internal/testenv"
 	"adnet/lab/process"
 	base "adnet/lab/site"

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"adnet/internal/stripe/stripetest"
+	"adnet/internal/payment/stripe/stripetest"
 )
 
 // stripeSecret signs the deliveries of Stripe to the world.

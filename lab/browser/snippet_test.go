@@ -181,7 +181,7 @@ type fake struct {
 
 func newFake(t *testing.T, answer func(n int, w http.ResponseWriter)) *fake {
 	t.Helper()
-	script, err := os.ReadFile("../../ingress/snippet/dist/adnet.js")
+	script, err := os.ReadFile("../../ingress/web/snippet/dist/adnet.js")
 	require.NoError(t, err)
 	f := &fake{answer: answer}
 	mux := http.NewServeMux()

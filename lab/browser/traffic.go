@@ -9,8 +9,8 @@ import (
 	"os/exec"
 	"time"
 
+	"adnet/cmd/load/visitor"
 	"adnet/internal/demo"
-	"adnet/internal/load/visitor"
 )
 
 // ready waits until a new adnet process is ready for ads, for at most a minute.

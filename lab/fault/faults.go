@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"adnet/internal/ledger"
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 	"adnet/schemas/event"
 )
 

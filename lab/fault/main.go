@@ -38,7 +38,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 	"adnet/lab/product"
 )
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 	"adnet/lab/process"
 	"adnet/lab/product"
 )

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/internal/load/visitor"
-	"adnet/internal/schedule"
+	"adnet/cmd/load/visitor"
+	"adnet/internal/process/schedule"
 	"adnet/internal/token"
 	base "adnet/lab/site"
 )

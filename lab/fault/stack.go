@@ -21,7 +21,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 	"adnet/lab/product"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"adnet/internal/load/visitor"
-	"adnet/internal/schedule"
+	"adnet/cmd/load/visitor"
+	"adnet/internal/process/schedule"
 )
 
 // attacker is one kind of attacker. Its act is repeated at an interval, up to a maximum.

@@ -39,7 +39,7 @@ var breaks = product.Cures{
 		New:  "		c.move(len(c.in) + int(c.framing.size))\n		clear(c.in[len(c.in):cap(c.in)])\n",
 	}}},
 	"bound": {Breach: "an advertiser that was never charged won", Without: []product.Replacement{{
-		File: "internal/owed/owed.go",
+		File: "internal/ledger/owed/owed.go",
 		Old:  "case t.unproven && (", New: "case t.unproven && c.Impressions < 0 && (",
 	}}},
 	"votes": {Breach: "payers lost", Without: []product.Replacement{{
@@ -59,7 +59,7 @@ var breaks = product.Cures{
 		Old:  "return status >= http.StatusOK && status < http.StatusMultipleChoices", New: "return status < 500",
 	}}},
 	"mails": {Breach: "beside a mail bomber", Without: []product.Replacement{{
-		File: "internal/mail/queue.go",
+		File: "internal/process/mail/queue.go",
 		Old:  "case o.running, busy[o.domain] >= domainSenders, networks[o.Network]:", New: "case o.running:",
 	}}},
 	"repeats": {Breach: "changed statistics", Without: []product.Replacement{{

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/load/visitor"
-	"adnet/internal/schedule"
+	"adnet/cmd/load/visitor"
+	"adnet/internal/process/schedule"
 )
 
 // honest is the traffic of honest publishers and their readers: visits at a steady rate, each an ad

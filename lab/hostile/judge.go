@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 	"adnet/lab/process"
 )
 

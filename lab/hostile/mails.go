@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/load/visitor"
-	"adnet/internal/schedule"
+	"adnet/cmd/load/visitor"
+	"adnet/internal/process/schedule"
 )
 
 // The budget of the mail bomber, and what must hold beside it.

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"adnet/internal/load/visitor"
-	"adnet/internal/schedule"
+	"adnet/cmd/load/visitor"
+	"adnet/internal/process/schedule"
 )
 
 // crisis holds invented texts of people in crisis that the rules refuse: ten in English, ten in

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/auction/suitability"
-	"adnet/internal/subject"
+	"adnet/internal/campaign/subject"
 )
 
 // The attackers' texts prove something only while the rules refuse the crises, and nothing refuses

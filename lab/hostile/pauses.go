@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 )
 
 // The load for measuring pauses: few advertisers, each below its limit of changes, and one tenant

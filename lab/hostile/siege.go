@@ -12,10 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"adnet/cmd/load/visitor"
 	"adnet/ingress/httpapi"
 	"adnet/ingress/idempotency"
-	"adnet/internal/load/visitor"
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 )
 
 // siegeReport is the part of the report about the flood of logins, the key collector and the mail

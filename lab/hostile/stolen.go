@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"adnet/internal/load/visitor"
+	"adnet/cmd/load/visitor"
 	"adnet/internal/token"
 )
 

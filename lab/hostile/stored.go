@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 )
 
 // stored is the content of PostgreSQL, ClickHouse, Redis and Kafka.

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"adnet/internal/load/visitor"
-	"adnet/internal/schedule"
+	"adnet/cmd/load/visitor"
+	"adnet/internal/process/schedule"
 )
 
 // thief is an attack by one person with free accounts that pay nothing. Half of them copy the

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"adnet/internal/load/visitor"
+	"adnet/cmd/load/visitor"
 	"adnet/lab/product"
 	"adnet/lab/site"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"google.golang.org/protobuf/proto"
 
-	"adnet/internal/load/visitor"
-	"adnet/internal/schedule"
+	"adnet/cmd/load/visitor"
+	"adnet/internal/process/schedule"
 	"adnet/internal/token"
 	"adnet/lab/process"
 	"adnet/lab/product"

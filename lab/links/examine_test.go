@@ -7,9 +7,9 @@ import (
 
 	"adnet/analytics/clickhouse"
 	"adnet/internal/kafka"
-	"adnet/internal/link"
-	"adnet/internal/postgres"
-	"adnet/internal/redis"
+	"adnet/internal/process/link"
+	"adnet/internal/store/postgres"
+	"adnet/internal/store/redis"
 )
 
 // missing are the rights that a report says are not there.

@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"adnet/internal/kafka"
-	"adnet/internal/link"
-	"adnet/internal/obs"
+	"adnet/internal/process/link"
+	"adnet/internal/process/obs"
 	"adnet/lab/links"
 	"adnet/schemas/event"
 )

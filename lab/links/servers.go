@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/linktest"
+	"adnet/internal/testenv/linktest"
 )
 
 // Servers are PostgreSQL, Redis, Kafka and ClickHouse, each with encrypted listeners whose

@@ -13,11 +13,11 @@ import (
 
 	"adnet/analytics/clickhouse"
 	"adnet/internal/kafka"
-	"adnet/internal/link"
-	"adnet/internal/linktest"
-	"adnet/internal/postgres"
-	"adnet/internal/redis"
+	"adnet/internal/process/link"
+	"adnet/internal/store/postgres"
+	"adnet/internal/store/redis"
 	"adnet/internal/testenv"
+	"adnet/internal/testenv/linktest"
 	"adnet/lab/links"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 )
 
 // Busy waits and returns the share of the machine's processor time used meanwhile, 0 to 1. In an

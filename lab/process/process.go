@@ -21,7 +21,7 @@ import (
 	"syscall"
 	"time"
 
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 	"adnet/internal/testenv"
 )
 

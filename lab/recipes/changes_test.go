@@ -87,24 +87,24 @@ const (
 var endpointChanges = []change{
 	{0, "CHANGELOG.md", "### Changed\n", "- `GET /api/audit/count`.\n"},
 	{1, "schemas/openapi/openapi.json", "    \"/api/admin/ledger\": {", countPath},
-	{2, "ingress/manage/auditlog.go", "	AuditLog(ctx", countMethod},
+	{2, "ingress/api/manage/auditlog.go", "	AuditLog(ctx", countMethod},
 	{
-		2, "ingress/manage/auditlog.go", "	s.Handle(",
+		2, "ingress/api/manage/auditlog.go", "	s.Handle(",
 		"	s.Handle(http.MethodGet, \"/api/audit/count\", httpapi.Do(a.countAudit), reads)\n",
 	},
-	{2, "ingress/manage/auditlog.go", "func auditQuery(", `// countAudit serves GET /api/audit/count.
+	{2, "ingress/api/manage/auditlog.go", "func auditQuery(", `// countAudit serves GET /api/audit/count.
 func (a *API) countAudit(c *gin.Context, caller account.User, _ httpapi.None) (httpapi.Object, error) {
 	n, err := a.deps.Audit.CountAudit(c.Request.Context(), caller.ID)
 	return httpapi.Object{"entries": n}, err
 }
 
 `},
-	{3, "internal/storetest/auditlog.go", "	AuditLog(ctx", countMethod},
+	{3, "internal/store/storetest/auditlog.go", "	AuditLog(ctx", countMethod},
 	{
-		3, "internal/storetest/auditlog.go", "	require.Len(t, entries(t, o, auditlog.Query{OwnerID: a}), 4)\n",
+		3, "internal/store/storetest/auditlog.go", "	require.Len(t, entries(t, o, auditlog.Query{OwnerID: a}), 4)\n",
 		"	n, err := o.AuditLog.CountAudit(t.Context(), a)\n	require.NoError(t, err)\n	require.Equal(t, 4, n)\n",
 	},
-	{3, "internal/memory/auditlog.go", "// AuditLog returns", `// CountAudit counts the entries about an account.
+	{3, "internal/store/memory/auditlog.go", "// AuditLog returns", `// CountAudit counts the entries about an account.
 func (s *Audit) CountAudit(_ context.Context, owner uuid.UUID) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,15 +117,15 @@ func (s *Audit) CountAudit(_ context.Context, owner uuid.UUID) (n int, err error
 }
 
 `},
-	{3, "internal/memory/auditlog.go", "\n	\"adnet/internal/auditlog\"\n", "	\"github.com/google/uuid\"\n"},
-	{3, "internal/postgres/audit/auditlog.go", "// AuditLog returns", `// CountAudit counts the entries about an account.
+	{3, "internal/store/memory/auditlog.go", "\n	\"adnet/internal/compliance/auditlog\"\n", "	\"github.com/google/uuid\"\n"},
+	{3, "internal/store/postgres/audit/auditlog.go", "// AuditLog returns", `// CountAudit counts the entries about an account.
 func (s *Audit) CountAudit(ctx context.Context, owner uuid.UUID) (n int, err error) {
 	err = s.Pool.QueryRow(ctx, "SELECT count(*) FROM audit_log WHERE owner_id = $1", owner).Scan(&n)
 	return n, pg.Failure("count audit log", err)
 }
 
 `},
-	{4, "ingress/manage/auditlog_test.go", "", `package manage_test
+	{4, "ingress/api/manage/auditlog_test.go", "", `package manage_test
 
 import (
 	"testing"

@@ -200,7 +200,7 @@ func requireBuilt(t *testing.T, tree string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(tree, "cmd/recipes_test.go"), []byte(nodeTest), 0o644))
 	run(t, tree, "go", "test", "-vet=off", "./internal/campaign", "./schemas/...")
-	ran := run(t, tree, "go", "test", "-vet=off", "-v", "./cmd", "./internal/memory", "./internal/postgres", "./ingress/manage",
+	ran := run(t, tree, "go", "test", "-vet=off", "-v", "./cmd", "./internal/store/memory", "./internal/store/postgres", "./ingress/api/manage",
 		"./ingress/mcp", "./ingress/ingresstest/endpoints", "-run", strings.Join([]string{
 			"TestRecipes", "TestAuditEntriesAreCounted", "TestRoutesAndDocumentAgree", "TestExchanges/tools",
 			"TestConformance/Campaigns/(Every|Update)", "TestOperationsConformance/AuditQueries", "TestReports/Types",

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/auction/words"
 	"adnet/internal/money"
 )
@@ -62,7 +62,7 @@ func (s *set) list(bids []money.Micros, more ...extra) (list []entry) {
 		e := entry{
 			label: a.Label,
 			Campaign: auction.Campaign{
-				Bid: bid, Vote: target.FullVote, Headline: headline, Subtext: subtext, Targeting: a.targeting(),
+				Bid: bid, Vote: index.FullVote, Headline: headline, Subtext: subtext, Targeting: a.targeting(),
 			},
 		}
 		if bids != nil {
@@ -72,7 +72,7 @@ func (s *set) list(bids []money.Micros, more ...extra) (list []entry) {
 	}
 	for _, x := range more {
 		list = append(list, entry{label: x.label, Campaign: auction.Campaign{
-			Bid: x.bid, Vote: target.FullVote, Headline: x.headline, Targeting: &auction.Targeting{Languages: x.langs, IntentTokens: x.tokens},
+			Bid: x.bid, Vote: index.FullVote, Headline: x.headline, Targeting: &auction.Targeting{Languages: x.langs, IntentTokens: x.tokens},
 		}})
 	}
 	return list
@@ -91,7 +91,7 @@ func build(table ranker.Table, s *set, bids []money.Micros, more ...extra) *pure
 		e.ID, e.Advertiser = number(i+1), number(i+1)
 		list, p.labels = append(list, e.Campaign), append(p.labels, e.label)
 	}
-	p.index = target.Build(table, list)
+	p.index = index.Build(table, list)
 	return p
 }
 

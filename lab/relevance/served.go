@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"adnet/auction"
-	"adnet/internal/load/visitor"
+	"adnet/cmd/load/visitor"
+	"adnet/internal/campaign/subject"
 	"adnet/internal/money"
-	"adnet/internal/subject"
 	"adnet/lab/process"
 	"adnet/lab/product"
 	"adnet/lab/site"

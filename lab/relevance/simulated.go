@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/auction/train"
 )
 
@@ -93,7 +93,7 @@ func halves(requests []labelled) (even, odd []labelled) {
 
 // worldOf returns a demo network in the form used by the exams of the gate.
 func worldOf(s *set) (w train.World) {
-	named := map[string]target.ID{}
+	named := map[string]index.ID{}
 	for i, e := range s.list(nil) {
 		e.ID, e.Advertiser = number(1<<32+i), number(1<<32+i)
 		named[e.label] = e.ID
@@ -116,7 +116,7 @@ type network struct {
 	world train.World
 	rng   *rand.Rand
 	table ranker.Table
-	index *target.Index // by the table of the first day
+	index *index.Index // by the table of the first day
 	log   []train.Sample
 }
 

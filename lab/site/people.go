@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/cmd/load/visitor"
 	"adnet/ingress/idempotency"
-	"adnet/internal/load/visitor"
-	"adnet/internal/schedule"
-	"adnet/internal/stripe/stripetest"
+	"adnet/internal/payment/stripe/stripetest"
+	"adnet/internal/process/schedule"
 )
 
 // People creates what an installation needs before its load, by the public API.

@@ -16,10 +16,10 @@ import (
 
 	sender "adnet/consumers/webhooks"
 	"adnet/internal/account"
-	"adnet/internal/auditlog"
-	"adnet/internal/memory"
+	"adnet/internal/compliance/auditlog"
 	"adnet/internal/outbound"
-	"adnet/internal/webhook"
+	"adnet/internal/outbound/webhook"
+	"adnet/internal/store/memory"
 )
 
 // received is a request as the receiver got it.

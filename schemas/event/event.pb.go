@@ -659,7 +659,7 @@ type Auction struct {
 	MoreCandidates  bool                   `protobuf:"varint,16,opt,name=more_candidates,json=moreCandidates,proto3" json:"more_candidates,omitempty"` // there may have been others behind them
 	SessionS        uint32                 `protobuf:"varint,17,opt,name=session_s,json=sessionS,proto3" json:"session_s,omitempty"`                   // how old the user's session was, in seconds; 0 when the caller did not say
 	CreativeFormat  string                 `protobuf:"bytes,18,opt,name=creative_format,json=creativeFormat,proto3" json:"creative_format,omitempty"`  // of the winner; empty when nothing won
-	Consent         uint32                 `protobuf:"varint,60,opt,name=consent,proto3" json:"consent,omitempty"`                                     // what the signals of consent said: the bits of internal/consent
+	Consent         uint32                 `protobuf:"varint,60,opt,name=consent,proto3" json:"consent,omitempty"`                                     // what the signals of consent said: the bits of internal/compliance/consent
 	ModelVersion    string                 `protobuf:"bytes,65,opt,name=model_version,json=modelVersion,proto3" json:"model_version,omitempty"`        // of the tables that decided
 	Explores        bool                   `protobuf:"varint,66,opt,name=explores,proto3" json:"explores,omitempty"`                                   // the winner won as a new campaign that explores
 	// For learning, of an auction with a winner, unless the publisher said no: at most 32 ids of terms

@@ -70,7 +70,7 @@ CREATE INDEX app_user_parent ON app_user (parent_id) WHERE parent_id IS NOT NULL
 CREATE INDEX app_user_mailbox ON app_user (mailbox) WHERE mailbox <> '';
 
 -- The family of an account that belongs together with others, or is bound to the use of an older
--- one (internal/family). An account without a row is a family of its own. The consumer of standing
+-- one (internal/account/family). An account without a row is a family of its own. The consumer of standing
 -- writes it, and nodes for a new account.
 CREATE TABLE account_family (
     account_id uuid PRIMARY KEY REFERENCES app_user (id),
@@ -269,7 +269,7 @@ CREATE TABLE campaign (
     categories       text[]  NOT NULL DEFAULT '{}', -- IAB Content Taxonomy 1.0, set by the owner
     billing_event    text    NOT NULL DEFAULT 'impression' -- the event that a cpm campaign pays for
         CHECK (billing_event IN ('impression', 'viewable')),
-    -- Ids of internal/subject: subjects of conversations that the campaign avoids, sensitive
+    -- Ids of internal/campaign/subject: subjects of conversations that the campaign avoids, sensitive
     -- subjects that it accepts, and restricted trades that it declares.
     exclude_contexts   text[] NOT NULL DEFAULT '{}',
     sensitive_contexts text[] NOT NULL DEFAULT '{}',
@@ -334,7 +334,7 @@ CREATE TRIGGER campaign_highest_bid_changed AFTER UPDATE ON campaign
     FOR EACH ROW WHEN (OLD.bid_amount <> NEW.bid_amount OR OLD.billing_model <> NEW.billing_model)
     EXECUTE FUNCTION campaign_highest_bid_keep();
 
--- One row per campaign: what is compared to find campaigns of like ads (internal/family). Nodes write
+-- One row per campaign: what is compared to find campaigns of like ads (internal/account/family). Nodes write
 -- it with the campaign.
 CREATE TABLE campaign_likeness (
     campaign_id   uuid     PRIMARY KEY REFERENCES campaign (id),
@@ -757,7 +757,7 @@ CREATE TABLE applied_batch (
     partition    integer     NOT NULL,
     first_offset bigint      NOT NULL CHECK (first_offset >= 0),
     next_offset  bigint      NOT NULL CHECK (next_offset > first_offset),
-    outcomes     bytea       NOT NULL, -- codec of internal/postgres/ledger_outcomes.go
+    outcomes     bytea       NOT NULL, -- codec of internal/store/postgres/ledger_outcomes.go
     applied_at   timestamptz NOT NULL,
     PRIMARY KEY (stream, partition, first_offset)
 );
@@ -1017,7 +1017,7 @@ CREATE INDEX mint_cap_developer ON mint_cap (developer_id, id DESC);
 CREATE TRIGGER mint_cap_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON mint_cap
     FOR EACH STATEMENT EXECUTE FUNCTION ledger_append_only();
 
--- The votes of publishers in rules that count publishers (internal/standing); one without a row has
+-- The votes of publishers in rules that count publishers (internal/ledger/standing); one without a row has
 -- none. The consumer of standing writes it.
 CREATE TABLE publisher_vote (
     developer_id uuid   PRIMARY KEY,

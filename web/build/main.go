@@ -1,7 +1,7 @@
 // Command build bundles the browser code of adnet for the server to embed: the script of
-// publishers' pages from web/sdk into ingress/snippet/dist, the card of MCP Apps from web/mcp into
-// ingress/mcp, the ad previews from web/preview into ingress/preview/dist, and the console from
-// web/console into ingress/console/dist. The console consists of modules and a style sheet with
+// publishers' pages from web/sdk into ingress/web/snippet/dist, the card of MCP Apps from web/mcp into
+// ingress/mcp, the ad previews from web/preview into ingress/api/preview/dist, and the console from
+// web/console into ingress/web/console/dist. The console consists of modules and a style sheet with
 // hashes in their names, and a page that loads them. The command needs web/node_modules (npm ci in
 // web). deploy/web.sh installs them, generates the client's types and runs the command. With
 // --sizes it builds nothing and only checks the committed files and the imports of the npm package
@@ -38,9 +38,9 @@ const (
 
 const (
 	source = "web/console"
-	dist   = "ingress/console/dist"
+	dist   = "ingress/web/console/dist"
 
-	snippet = "ingress/snippet/dist/adnet.js"
+	snippet = "ingress/web/snippet/dist/adnet.js"
 	manual  = "docs/integrating.md" // contains the script's integrity in a line to copy
 )
 
@@ -97,7 +97,7 @@ func buildSnippet() error {
 // stated matches the script's name and integrity in a document.
 var stated = regexp.MustCompile(`/sdk/adnet\.[0-9a-f]{16}\.js"(\s+)integrity="[^"]*"`)
 
-// state writes the name and integrity of the script into the manual. Package ingress/snippet
+// state writes the name and integrity of the script into the manual. Package ingress/web/snippet
 // computes the same values.
 func state(script []byte) error {
 	page, err := os.ReadFile(manual)

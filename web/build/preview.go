@@ -7,7 +7,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-const previews = "ingress/preview/dist"
+const previews = "ingress/api/preview/dist"
 
 // buildPreview builds the script that draws ad previews, as a single file because modules in a
 // sandboxed page are cross-origin.

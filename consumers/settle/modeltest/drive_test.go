@@ -16,8 +16,8 @@ import (
 
 	"adnet/consumers/settle"
 	"adnet/internal/ledger"
-	"adnet/internal/postgres"
-	"adnet/internal/postgres/books"
+	"adnet/internal/store/postgres"
+	"adnet/internal/store/postgres/books"
 	"adnet/internal/stream"
 	"adnet/schemas/event"
 )

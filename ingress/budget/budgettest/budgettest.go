@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 // GatherFor is the time after [Store.Open] in which nothing is granted.

@@ -15,8 +15,8 @@ import (
 	"adnet/ingress/catalog"
 	"adnet/internal/campaign"
 	"adnet/internal/demo"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 // Projection is a catalog's source and feed without changes. All its campaigns are served within

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/ingress/httpapi/wire"
-	"adnet/internal/link"
-	"adnet/internal/linktest"
+	"adnet/internal/process/link"
+	"adnet/internal/testenv/linktest"
 )
 
 // sayPeer answers with the address of the client.

@@ -39,8 +39,8 @@ import (
 	"adnet/auction"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 )
 
 // Config holds the settings of frequency caps and of the distance between ads.

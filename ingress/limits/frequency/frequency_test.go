@@ -16,7 +16,7 @@ import (
 	"adnet/auction"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
-	"adnet/internal/redis"
+	"adnet/internal/store/redis"
 	"adnet/internal/testenv"
 )
 

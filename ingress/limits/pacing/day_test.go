@@ -16,8 +16,8 @@ import (
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 // The simulated day: the pacer as in a node, realistic delays of the campaign's spend, and traffic

@@ -39,10 +39,10 @@ import (
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/obs"
-	"adnet/internal/reserve"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 )
 
 // Tiny is the number of billed events that a daily budget must buy to be paced.

@@ -16,8 +16,8 @@ import (
 	"adnet/auction/ranker"
 	"adnet/internal/campaign"
 	"adnet/internal/day"
+	"adnet/internal/ledger/reserve"
 	"adnet/internal/money"
-	"adnet/internal/reserve"
 )
 
 // paced is a campaign of 5 USD CPM with a budget of units impressions.

@@ -15,7 +15,7 @@
 //
 // A list covers the hour of writing, and each mark contains the time it was set, so nodes that read
 // only the last hours find marks that were written late. The lists are bounded per API key and in
-// total (internal/redis). A mark without room is also removed here, so that all nodes decide alike,
+// total (internal/store/redis). A mark without room is also removed here, so that all nodes decide alike,
 // and counted.
 package refusals
 
@@ -31,8 +31,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/internal/day"
-	"adnet/internal/obs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/obs"
+	"adnet/internal/process/schedule"
 	"adnet/internal/token"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"adnet/ingress/limits/refusals"
 	"adnet/internal/day"
-	"adnet/internal/redis"
+	"adnet/internal/store/redis"
 	"adnet/internal/testenv"
 	"adnet/internal/token"
 )

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"adnet/internal/errs"
-	"adnet/internal/schedule"
+	"adnet/internal/process/schedule"
 )
 
 // damagedSuffix marks a segment that was set aside because part of it is unreadable.

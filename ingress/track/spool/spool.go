@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"adnet/internal/errs"
-	"adnet/internal/obs"
+	"adnet/internal/process/obs"
 )
 
 // Config holds the settings of the spool.

@@ -17,7 +17,7 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/money"
-	"adnet/internal/share"
+	"adnet/internal/money/share"
 )
 
 const document = "../../schemas/openapi/openapi.json"

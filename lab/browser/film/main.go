@@ -16,7 +16,7 @@ import (
 	"adnet/lab/browser"
 )
 
-const file = "ingress/preview/media/film.webm"
+const file = "ingress/api/preview/media/film.webm"
 
 // record plays six seconds on a canvas and returns them as WebM in base64.
 const record = `new Promise((done) => {

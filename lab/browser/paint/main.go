@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"golang.org/x/sync/errgroup"
 
-	"adnet/internal/load/visitor"
+	"adnet/cmd/load/visitor"
 	"adnet/lab/browser"
 )
 

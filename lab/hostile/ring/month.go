@@ -14,21 +14,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"adnet/auction"
+	"adnet/auction/index"
 	"adnet/auction/ranker"
-	"adnet/auction/target"
 	"adnet/consumers/credit"
 	"adnet/consumers/quarantine"
 	"adnet/consumers/standing"
 	"adnet/ingress/limits"
 	"adnet/internal/account"
+	"adnet/internal/account/family"
 	"adnet/internal/campaign"
-	"adnet/internal/family"
 	"adnet/internal/ledger"
-	"adnet/internal/memory"
-	"adnet/internal/memory/analytics"
+	"adnet/internal/ledger/owed"
 	"adnet/internal/money"
-	"adnet/internal/owed"
 	"adnet/internal/report"
+	"adnet/internal/store/memory"
+	"adnet/internal/store/memory/analytics"
 	"adnet/internal/stream"
 	"adnet/internal/traffic"
 )
@@ -313,7 +313,7 @@ func (m *month) follow(ctx context.Context) error {
 		}
 		list = append(list, entryOf(&c, tokens))
 	}
-	m.snapshot = target.Build(ranker.Version2(), list)
+	m.snapshot = index.Build(ranker.Version2(), list)
 	return nil
 }
 
@@ -328,9 +328,9 @@ func entryOf(c *campaign.Campaign, tokens []string) auction.Campaign {
 	}
 	switch s.Bound {
 	case campaign.Unproven:
-		of.Bound = target.BoundUnproven
+		of.Bound = index.BoundUnproven
 	case campaign.Behind:
-		of.Bound = target.BoundBehind
+		of.Bound = index.BoundBehind
 	}
 	return of
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/auction"
-	"adnet/auction/target"
+	"adnet/auction/index"
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
 	"adnet/internal/traffic"
@@ -93,7 +93,7 @@ func (m *month) request(site person, topic int, ring bool) {
 // showElsewhere adds the value of an ad of the ring at an honest publisher.
 func (m *month) showElsewhere(c *entry, won *auction.Outcome, viewed bool) {
 	switch {
-	case won.Winner.Bound != target.BoundNone:
+	case won.Winner.Bound != index.BoundNone:
 		m.out.Held++
 	case c.billing == campaign.VCPM && !viewed:
 	case c.billing.Thousands():

@@ -7,7 +7,7 @@
 // Credits, families, standings, and quarantine, on the store of the in-memory mode.
 //
 // What a ring takes out is compared with what it pays in. Two sums are allowed for, because the
-// bounds of [adnet/internal/owed] allow them to everyone: what each family may show before its
+// bounds of [adnet/internal/ledger/owed] allow them to everyone: what each family may show before its
 // first charged act, and, for each campaign with charged acts, what it may show beyond its charges
 // before it is behind ([owed.Tolerance]). A campaign that pays for a few acts at publishers of the
 // ring is shown for that much elsewhere, once. It is no rate but a constant, and what one campaign
@@ -22,8 +22,8 @@ import (
 
 	"adnet/internal/campaign"
 	"adnet/internal/ledger"
+	"adnet/internal/ledger/owed"
 	"adnet/internal/money"
-	"adnet/internal/owed"
 )
 
 // Strategy is what a ring does.

@@ -1,0 +1,18 @@
+package memory
+
+import (
+	"testing"
+	"time"
+
+	"adnet/internal/ledger"
+	"adnet/internal/store/storetest"
+)
+
+func TestFamiliesConformance(t *testing.T) {
+	storetest.RunFamilies(t, func(t *testing.T) (storetest.Families, func(ledger.Spend) error) {
+		s := New(time.Now)
+		return storetest.Families{Rulings: s.Families, Persons: personsOf(s)}, func(spend ledger.Spend) error {
+			return inside{s}.Spend(t.Context(), spend)
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"adnet/internal/process/link"
+	"adnet/internal/store/postgres/pg"
+)
+
+// EnvURL names the setting with PostgreSQL's URL.
+const EnvURL = "ADNET_POSTGRES_URL"
+
+// connectTimeout bounds the server's first reply, so that a wrong address gives a clear error
+// instead of a long wait.
+const connectTimeout = 5 * time.Second
+
+// Config holds PostgreSQL's URL and the limit on a process's connections.
+type Config struct {
+	URL      string `name:"postgres-url" env:"ADNET_POSTGRES_URL" secret:"url" default:"" help:"PostgreSQL as postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=FILE; several host:port separated by commas are tried in their order."`
+	MaxConns int32  `name:"postgres-max-conns" env:"ADNET_POSTGRES_MAX_CONNS" default:"16" help:"Most connections that one process opens to PostgreSQL."`
+
+	Insecure link.Insecure `kong:"-"` // plain text off loopback
+}
+
+// Secrets returns the passwords in a URL or list of pairs, as the driver parses it; none if it
+// cannot.
+func Secrets(url string) []string {
+	config, err := pgx.ParseConfig(url)
+	if err != nil || config.Password == "" {
+		return nil
+	}
+	return []string{config.Password}
+}
+
+// Open connects and checks that the server responds. The error names the wrong setting and never
+// contains the password. Open does not migrate: see [Migrate].
+func Open(ctx context.Context, cfg Config) (*Stores, error) { return open(ctx, cfg, nil) }
+
+// open is Open with a listener for handshakes.
+func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Stores, error) {
+	if cfg.URL == "" {
+		return nil, errNoURL()
+	}
+	if cfg.MaxConns < 1 {
+		return nil, fmt.Errorf("ADNET_POSTGRES_MAX_CONNS is %d: it must be at least 1", cfg.MaxConns)
+	}
+	config, err := pgxpool.ParseConfig(cfg.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", EnvURL, err)
+	}
+	if err := allow(cfg.Insecure, config.ConnConfig, EnvURL); err != nil {
+		return nil, err
+	}
+	listen(config.ConnConfig, seen)
+	config.MaxConns = cfg.MaxConns
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	if config.ConnConfig.RuntimeParams["application_name"] == "" {
+		config.ConnConfig.RuntimeParams["application_name"] = "adnet"
+	}
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		// Without it pgx returns times in the machine's zone.
+		conn.TypeMap().RegisterType(&pgtype.Type{
+			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+		})
+		return nil
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", EnvURL, err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, unreachable(config.ConnConfig, err)
+	}
+	return newStores(&pg.Core{Pool: pool}), nil
+}
+
+func errNoURL() error {
+	// Without a URL the driver would guess a server from its own variables.
+	return fmt.Errorf("%s is not set: it must be postgres://user:password@host:port/database", EnvURL)
+}
+
+// unreachable names the server that refused the connection, and its setting.
+func unreachable(config *pgx.ConnConfig, err error) error {
+	return fmt.Errorf("%s: cannot use PostgreSQL at %s, database %q: %w",
+		EnvURL, strings.Join(servers(config), ","), config.Database, explain(err))
+}
+
+// Close waits until every connection is returned and closed. The stores must not be used
+// afterwards.
+func (s *Stores) Close() { s.Pool.Close() }
+
+// Ping returns an error with errs.Unavailable when the server does not respond.
+func (s *Stores) Ping(ctx context.Context) error { return pg.Failure("ping", s.Pool.Ping(ctx)) }
