@@ -17,11 +17,11 @@ import (
 	"adnet/internal/process/obs"
 )
 
-// labels are the names of all labels of in-memory mode. The values of each are a closed list, which a caller cannot
-// extend: an account, a campaign or a key is never one.
+// labels are the names of all labels of in-memory mode. The values of each are a closed list, which
+// a caller cannot extend: an account, a campaign or a key is never one.
 var labels = []string{
 	"answer", "bound", "cause", "event", "group", "kind", "limit", "markup", "method", "outcome", "proof", "provider",
-	"reason", "result", "revision", "route", "rule", "side", "status", "topic", "verdict", "version", "what",
+	"reason", "result", "revision", "route", "rule", "side", "state", "status", "topic", "verdict", "version", "what",
 }
 
 var (

@@ -35,7 +35,7 @@ func versionLine() string {
 // buildInfo returns the metric that names the build of this process.
 func buildInfo() prometheus.Collector {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "adnet_build_info", Help: "Always 1; the labels are those of adnet version.",
+		Name: "adnet_build_info", Help: "Always 1; the labels name the build of this process.",
 		ConstLabels: prometheus.Labels{"version": version, "revision": revisionOf(debug.ReadBuildInfo())},
 	})
 	info.Set(1)

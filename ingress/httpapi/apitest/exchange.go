@@ -39,7 +39,7 @@ type Exchange struct {
 // fails.
 func Files[X any](t *testing.T, prefix string, each func(t *testing.T, x *X)) {
 	for _, folder := range []string{"exemplary", "supplemental"} {
-		files, err := filepath.Glob("../testdata/" + folder + "/" + prefix + "-*.json")
+		files, err := filepath.Glob(filepath.Join(exchanges(), folder, prefix+"-*.json"))
 		require.NoError(t, err)
 		require.NotEmpty(t, files, folder)
 		for _, file := range files {
@@ -52,6 +52,19 @@ func Files[X any](t *testing.T, prefix string, each func(t *testing.T, x *X)) {
 			})
 		}
 	}
+}
+
+// exchanges returns the path of ingress/testdata: tests run in the folder of their package, somewhere
+// below ingress.
+func exchanges() string {
+	path := filepath.Join("..", "testdata")
+	for range 4 {
+		if _, err := os.Stat(filepath.Join(path, "exemplary")); err == nil {
+			break
+		}
+		path = filepath.Join("..", path)
+	}
+	return path
 }
 
 // Replay runs the files of ingress/testdata with the prefix, each in its own world, and also checks
