@@ -129,7 +129,7 @@ func TestMCPApps(t *testing.T) {
 			query := url.Values{"key": {key.Key}, "context": {word}, "theme": {theme}, "least": {"0"}}
 			require.NoError(t, tab.Do(chromedp.Navigate(h.URL+"/?"+query.Encode())))
 			require.NoError(t, tab.Await(`window.report && report.height > 60`), "%q", tab.Problems())
-			card, err := tab.Frame()
+			card, err := tab.Frame("")
 			require.NoError(t, err)
 			var text, scheme string
 			require.NoError(

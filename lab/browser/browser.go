@@ -322,9 +322,10 @@ func (t *Tab) Before(script string) error {
 	}))
 }
 
-// Frame waits for the page's only cross-origin frame and returns it. It ends with its page. A frame
-// that is replaced during the attachment never answers and is abandoned.
-func (t *Tab) Frame() (*Tab, error) {
+// Frame waits for the page's only cross-origin frame whose address has the suffix and returns it. It
+// ends with its page. A frame that is replaced during the attachment never answers and is abandoned;
+// that of the page before has another address.
+func (t *Tab) Frame(suffix string) (*Tab, error) {
 	until := time.Now().Add(time.Minute)
 	for {
 		targets, err := chromedp.Targets(t.ctx)
@@ -333,7 +334,7 @@ func (t *Tab) Frame() (*Tab, error) {
 		}
 		own := chromedp.FromContext(t.ctx).Target.TargetID
 		for _, found := range targets {
-			if found.Type == "iframe" && found.ParentFrameID == cdp.FrameID(own) {
+			if found.Type == "iframe" && found.ParentFrameID == cdp.FrameID(own) && strings.HasSuffix(found.URL, suffix) {
 				if frame := t.attach(found.TargetID); frame != nil {
 					return frame, nil
 				}

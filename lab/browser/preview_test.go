@@ -13,12 +13,20 @@ import (
 	"adnet/lab/browser"
 )
 
+// drawn returns the frame that the page has now, not one that it had before.
+func drawn(t *testing.T, tab *browser.Tab) *browser.Tab {
+	t.Helper()
+	var address string
+	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('.stage iframe').src`, &address)))
+	frame, err := tab.Frame(address)
+	require.NoError(t, err)
+	return frame
+}
+
 // within evaluates an expression in the frame of the page.
 func within(t *testing.T, tab *browser.Tab, expression string) {
 	t.Helper()
-	frame, err := tab.Frame()
-	require.NoError(t, err)
-	require.NoError(t, frame.Await(expression), expression)
+	require.NoError(t, drawn(t, tab).Await(expression), expression)
 }
 
 // Every surface of an advertiser's hostile texts: drawn by what draws them for readers, in a frame
@@ -65,8 +73,7 @@ func TestPreviews(t *testing.T) {
 			require.NoError(
 				t, tab.Await(`document.querySelector('.stage iframe')?.src.endsWith('/console/preview/`+page+`')`),
 			)
-			frame, err := tab.Frame()
-			require.NoError(t, err)
+			frame := drawn(t, tab)
 			require.NoError(
 				t, frame.Await(`location.pathname.endsWith('/preview/`+page+`') && !!(`+expression+`)`), "%q",
 				append(tab.Problems(), frame.Problems()...),
@@ -193,8 +200,7 @@ func TestVASTPlays(t *testing.T) {
 	choose(t, tab, "vast")
 	require.NoError(t, tab.Await(`document.querySelector('.stage iframe')?.src.endsWith('/console/preview/vast')`))
 	within(t, tab, `document.querySelector('video')?.getAttribute('aria-label') === 'Films of chess'`)
-	frame, err := tab.Frame()
-	require.NoError(t, err)
+	frame := drawn(t, tab)
 	require.NoError(
 		t,
 		frame.Await(
