@@ -134,9 +134,11 @@ func (s *Service) waitsFor(ctx context.Context, c *Campaign) string {
 
 // add stores a new campaign.
 func (s *Service) add(ctx context.Context, caller account.User, n *NewCampaign) (Created, error) {
-	if err := s.room(ctx, caller, &n.Campaign); err != nil {
+	room, err := s.room(ctx, caller, n.Campaign.AdvertiserID)
+	if err != nil {
 		return Created{}, err
 	}
+	n.Room = room
 	id, err := uuid.NewV7()
 	if err != nil {
 		return Created{}, err
@@ -206,30 +208,18 @@ func (s *Service) Plan(in Fields) (Campaign, error) {
 	return c, nil
 }
 
-// room checks whether an advertiser may have one more campaign. Each costs memory on every node, so
-// a new account may have few, and more as its history grows. Archived campaigns count because their
-// rows stay. Errors: errs.Conflict.
-func (s *Service) room(ctx context.Context, caller account.User, c *Campaign) error {
+// room returns the room of an advertiser's campaigns. Each costs memory on every node, so a new
+// account may have few, and more as its history grows.
+func (s *Service) room(ctx context.Context, caller account.User, advertiser uuid.UUID) (Room, error) {
 	if !s.limits(caller) {
-		return nil
+		return Room{}, nil
 	}
-	newest, total, err := s.deps.Store.Campaigns(ctx, Filter{AdvertiserID: c.AdvertiserID, Limit: 1})
-	if err != nil || len(newest) == 0 {
-		return err
+	var record Record
+	newest, _, err := s.deps.Store.Campaigns(ctx, Filter{AdvertiserID: advertiser, Limit: 1})
+	if err == nil && len(newest) > 0 {
+		record, err = s.deps.Store.Record(ctx, newest[0].ID)
 	}
-	record, err := s.deps.Store.Record(ctx, newest[0].ID)
-	if err != nil {
-		return err
-	}
-	if limit := allowed(s.deps.MaxCampaigns, record, s.deps.Now()); total >= limit {
-		return errs.New(
-			errs.Conflict,
-			"the account has %d campaigns, which is its current limit; change an existing one, or ask the "+
-				"operator", total,
-		).
-			With("limit", limit)
-	}
-	return s.targetingRoom(record, c.TargetingSize())
+	return s.roomOf(record), err
 }
 
 // limits reports whether caller's campaigns are limited.
@@ -241,19 +231,10 @@ func (s *Service) limits(caller account.User) bool {
 // single campaign may use more.
 const targetingPerCampaign = 10 << 10
 
-// targetingRoom checks whether the campaigns of an account may have more bytes of targeting, which
-// every node holds in memory. Errors: errs.Conflict.
-func (s *Service) targetingRoom(r Record, more int) error {
-	limit := allowed(s.deps.MaxCampaigns, r, s.deps.Now()) * targetingPerCampaign
-	if more <= 0 || r.Targeting+more <= limit {
-		return nil
-	}
-	return errs.New(
-		errs.Conflict,
-		"the targeting of the account's campaigns would have %d bytes, but its limit is %d; shorten its lists, or "+
-			"ask the operator", r.Targeting+more, limit,
-	).
-		With("limit", limit)
+// roomOf returns the room of an account with the record.
+func (s *Service) roomOf(r Record) Room {
+	most := allowed(s.deps.MaxCampaigns, r, s.deps.Now())
+	return Room{Campaigns: most, Targeting: most * targetingPerCampaign}
 }
 
 // mostCampaigns is the maximum number of campaigns of an account, whatever its history.
@@ -351,7 +332,7 @@ func (s *Service) Update(ctx context.Context, caller account.User, id uuid.UUID,
 			return err
 		}
 		if s.limits(caller) {
-			if err := s.targetingRoom(record, c.TargetingSize()-size); err != nil {
+			if err := s.roomOf(record).checkTargeting(record.Targeting, c.TargetingSize()-size); err != nil {
 				return err
 			}
 		}

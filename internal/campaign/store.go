@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/internal/errs"
 	"adnet/internal/money"
 )
 
@@ -31,6 +32,42 @@ type NewCampaign struct {
 	// CreditValue is the maximum budget that one Credit pays for: the owner's spendable Credits pay
 	// the total budget in the same transaction. It is 0 for cash campaigns.
 	CreditValue money.Micros
+	// Room is checked while the store holds the advertiser's lock, so that concurrent creations do not
+	// each see the room of the others as free.
+	Room Room
+}
+
+// Room is what an advertiser's campaigns may be and hold together; zero is unlimited.
+type Room struct {
+	Campaigns int // archived ones count, because their rows stay
+	Targeting int // bytes, see [Campaign.TargetingSize]
+}
+
+// Check checks whether an advertiser with campaigns that hold targeting bytes may have one more, of
+// more bytes. The first one always fits. Errors: errs.Conflict with the limit.
+func (r Room) Check(campaigns, targeting, more int) error {
+	switch {
+	case r == Room{} || campaigns == 0:
+		return nil
+	case campaigns >= r.Campaigns:
+		return errs.New(
+			errs.Conflict,
+			"the account has %d campaigns, which is its current limit; change an existing one, or ask the "+
+				"operator", campaigns,
+		).With("limit", r.Campaigns)
+	}
+	return r.checkTargeting(targeting, more)
+}
+
+func (r Room) checkTargeting(targeting, more int) error {
+	if more <= 0 || targeting+more <= r.Targeting {
+		return nil
+	}
+	return errs.New(
+		errs.Conflict,
+		"the targeting of the account's campaigns would have %d bytes, but its limit is %d; shorten its lists, or "+
+			"ask the operator", targeting+more, r.Targeting,
+	).With("limit", r.Targeting)
 }
 
 // Store stores campaigns. It sets ConfigVersion, and fills SpentToday and SpentTotal on reads. It

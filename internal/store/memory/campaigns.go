@@ -58,6 +58,9 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, n campaign.NewCampaign) 
 	if _, exists := s.campaigns[c.ID]; exists {
 		return campaign.Campaign{}, errs.New(errs.Conflict, "it exists already")
 	}
+	if err := n.Room.Check(len(s.owned[c.AdvertiserID]), s.targeting(c.AdvertiserID), c.TargetingSize()); err != nil {
+		return campaign.Campaign{}, err
+	}
 	if n.Admit != nil {
 		c.Status = n.Admit(s.firstOfFamily(&c))
 	}
@@ -156,6 +159,14 @@ func (s *core) queue(list []*stored, f campaign.Filter) (queue []campaign.Campai
 	return queue, len(queue)
 }
 
+// targeting returns the bytes of targeting of an advertiser's campaigns. The caller holds the lock.
+func (s *Campaigns) targeting(advertiser uuid.UUID) (n int) {
+	for _, k := range s.owned[advertiser] {
+		n += k.TargetingSize()
+	}
+	return n
+}
+
 // Record returns the history of the advertiser of a campaign, from all of its campaigns.
 func (s *Campaigns) Record(_ context.Context, campaignID uuid.UUID) (campaign.Record, error) {
 	s.mu.Lock()
@@ -165,11 +176,11 @@ func (s *Campaigns) Record(_ context.Context, campaignID uuid.UUID) (campaign.Re
 	if !ok {
 		return record, nil
 	}
+	record.Targeting = s.targeting(of.AdvertiserID)
 	for i, k := range s.owned[of.AdvertiserID] {
 		if i == 0 {
 			record.Since = k.CreatedAt
 		}
-		record.Targeting += k.TargetingSize()
 		if slices.ContainsFunc(k.reviews, func(r campaign.Review) bool { return r.Decision == "approved" }) {
 			record.Approved++
 		}

@@ -37,6 +37,38 @@ var campaignCases = []testCase{
 		require.Equal(t, want, created)
 		require.Equal(t, want, get(t, s, n.ID))
 	}},
+	{"ConcurrentCreationsShareOneRoom", func(t *testing.T, s Stores) {
+		u, room := AddUser(t, s), campaign.Room{Campaigns: 3, Targeting: 1 << 20}
+		var created atomic.Int32
+		var wait sync.WaitGroup
+		for range 12 {
+			n := campaign.NewCampaign{Campaign: NewCampaign(t, u.ID), Room: room}
+			wait.Go(func() {
+				switch _, err := s.Campaigns.CreateCampaign(t.Context(), n); {
+				case err == nil:
+					created.Add(1)
+				case !errs.Is(err, errs.Conflict):
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		require.EqualValues(t, 3, created.Load())
+	}},
+	{"RoomForTargetingIsChecked", func(t *testing.T, s Stores) {
+		u := AddUser(t, s)
+		n := campaign.NewCampaign{Campaign: NewCampaign(t, u.ID)}
+		size := n.Campaign.TargetingSize()
+		n.Room = campaign.Room{Campaigns: 3, Targeting: 2*size - 1}
+		_, err := s.Campaigns.CreateCampaign(t.Context(), n)
+		require.NoError(t, err)
+		n.Campaign.ID = newID(t)
+		_, err = s.Campaigns.CreateCampaign(t.Context(), n)
+		require.True(t, errs.Is(err, errs.Conflict), err)
+		n.Room.Targeting++
+		_, err = s.Campaigns.CreateCampaign(t.Context(), n)
+		require.NoError(t, err)
+	}},
 	{"EmptyListsAndGivenTimesReadBack", func(t *testing.T, s Stores) {
 		u := AddUser(t, s)
 		at := time.Date(2026, 2, 3, 4, 5, 6, 123456789, time.FixedZone("x", 7200))

@@ -69,6 +69,10 @@ const (
 	// HasCampaign reports whether an advertiser has campaigns.
 	HasCampaign = `SELECT EXISTS (SELECT FROM campaign WHERE advertiser_id = $1)`
 
+	// countOwned counts an advertiser's campaigns and the bytes of their targeting.
+	countOwned = `SELECT count(*), coalesce(sum(coalesce(t.targeting_size, ` + targetingSize + `)), 0)::bigint
+		FROM campaign t WHERE t.advertiser_id = $1`
+
 	// waiting is [campaign.Campaign.Waits]; campaign_waiting indexes the second half.
 	// An administrator's pause, as [campaign.Campaign.Stopped] finds it.
 	stopping = `$[*] ? (@.rule == "` + campaign.RuleStopped + `" || @.rule == "` + campaign.RuleBarred + `")`
@@ -161,6 +165,9 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, n campaign.NewCampaign) 
 		if err != nil {
 			return err
 		}
+		if err := checkRoom(ctx, tx, &n); err != nil {
+			return err
+		}
 		if n.Admit != nil {
 			c.Status = n.Admit(first)
 		}
@@ -195,6 +202,19 @@ func (s *Campaigns) CreateCampaign(ctx context.Context, n campaign.NewCampaign) 
 		return campaign.Campaign{}, err
 	}
 	return c, nil
+}
+
+// checkRoom checks the advertiser's room. The caller holds the advertiser's lock, so the statement
+// sees the campaigns of all earlier creations.
+func checkRoom(ctx context.Context, tx pgx.Tx, n *campaign.NewCampaign) error {
+	if n.Room == (campaign.Room{}) {
+		return nil
+	}
+	var campaigns, targeting int
+	if err := tx.QueryRow(ctx, countOwned, n.Campaign.AdvertiserID).Scan(&campaigns, &targeting); err != nil {
+		return err
+	}
+	return n.Room.Check(campaigns, targeting, n.Campaign.TargetingSize())
 }
 
 // lockForCreation takes the advertiser's lock, then checks whether the advertiser or its family has
