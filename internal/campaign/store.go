@@ -37,7 +37,7 @@ type NewCampaign struct {
 	Room Room
 }
 
-// Room is what an advertiser's campaigns may be and hold together; zero is unlimited.
+// Room bounds an advertiser's campaigns and the targeting that they hold; zero is unlimited.
 type Room struct {
 	Campaigns int // archived ones count, because their rows stay
 	Targeting int // bytes, see [Campaign.TargetingSize]
