@@ -473,7 +473,7 @@ const evilPage = "https://evil.example.net/login"
 // them.
 func changePage(ctx context.Context, w *world, a *attacks) error {
 	if a.changed.CompareAndSwap(false, true) {
-		_, err := w.call(ctx, request{Method: "PATCH", Path: "/api/campaigns?id=" + w.pages, Bearer: w.page.bearer,
+		_, err := w.call(ctx, request{Method: "PATCH", Path: "/api/campaigns", Bearer: w.page.bearer, Want: 200,
 			JSON: object{
 				"id": w.pages, "headline": "Sign in again to keep your account", "cta_url": evilPage,
 			}})
@@ -570,7 +570,7 @@ func (w *world) flooder(ctx context.Context) (p person, campaign string, err err
 // change returns a request that changes the bid of a campaign.
 func change(owner person, campaign string) request {
 	return request{
-		Method: "PATCH", Path: "/api/campaigns?id=" + campaign, Bearer: owner.bearer,
+		Method: "PATCH", Path: "/api/campaigns", Bearer: owner.bearer,
 		JSON: object{"id": campaign, "bid_amount": 1 + rand.IntN(9)},
 	}
 }

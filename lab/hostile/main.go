@@ -47,7 +47,7 @@ const (
 	rowBound      = 1_000 // rows of unverified events in ClickHouse and PostgreSQL
 	keyBound      = 2_000 // Redis keys in addition to those of sold ads
 	spareFiles    = 64    // descriptors left when strangers hold all connections they can get
-	campaignBound = 100   // of an account without history
+	campaignBound = 150   // of an account with one approved campaign
 	slowerBound   = 3.0   // honest p99 under attack ÷ alone
 	busyBound     = 0.5   // share of the processors that others may use before times are ignored
 	pauseBound    = 100.0 // p99 of a pause beside another tenant's flood of changes, ms
