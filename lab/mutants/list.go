@@ -615,7 +615,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/token"}, run: "TestLinksHoldNothing",
 	},
 	{
-		name: "mac-purpose-content", protects: "a token of one purpose does not serve another (its content)",
+		name: "mac-purpose-content", nightly: true, protects: "a token of one purpose does not serve another (its content)",
 		file: "internal/token/auction.go",
 		old:  "if !allowed.has(purpose) {", new: "if !allowed.has(purpose) && false {",
 		tests: []string{"./internal/token"},
@@ -658,7 +658,7 @@ var mutants = []mutant{
 		tests: []string{"./consumers/settle"},
 	},
 	{
-		name: "conversion-unclicked", protects: "a conversion is charged after a valid click only",
+		name: "conversion-unclicked", nightly: true, protects: "a conversion is charged after a valid click only",
 		file: "internal/ledger/screen.go",
 		old:  " && (c.click || !r.verified())", new: "",
 		tests: []string{"./internal/ledger"},
@@ -694,7 +694,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/store/memory"}, run: "TestLedgerConformance/.*/ClicksOfNetworks|TestLedgerConformance/.*/ConversionsOfCountedClicks",
 	},
 	{
-		name: "settled-click-repeats", protects: "repeats of a counted click use up nothing of their network's clicks",
+		name: "settled-click-repeats", nightly: true, protects: "repeats of a counted click use up nothing of their network's clicks",
 		file: "internal/ledger/clicks.go",
 		old:  "r.limited() && !recorded[id] && !seen[id]", new: "r.limited()",
 		tests: []string{"./internal/store/memory"}, run: "TestLedgerConformance/.*/ClicksOfNetworks",
@@ -758,7 +758,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/payment/paypal"},
 	},
 	{
-		name: "spool-fsync", protects: "a beacon answered 200 survives a power cut",
+		name: "spool-fsync", nightly: true, protects: "a beacon answered 200 survives a power cut",
 		file: "ingress/track/spool/segment.go",
 		old:  "return int64(n), s.sync(s.file)", new: "return int64(n), nil",
 		tests: []string{"./ingress/track/spool"},
@@ -800,7 +800,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/store/memory"}, run: "LedgerConformance/Acts",
 	},
 	{
-		name: "acts-repeat", protects: "a repeat of a rejected act is not charged",
+		name: "acts-repeat", nightly: true, protects: "a repeat of a rejected act is not charged",
 		file: "internal/ledger/acts.go",
 		old:  "if dated && ActsDecided(", new: "if false && dated && ActsDecided(",
 		tests: []string{"./internal/store/memory"}, run: "LedgerConformance/Acts",
@@ -824,7 +824,7 @@ var mutants = []mutant{
 		tests: []string{"./consumers/settle"},
 	},
 	{
-		name: "house-charged", protects: "a house ad costs and earns nothing",
+		name: "house-charged", nightly: true, protects: "a house ad costs and earns nothing",
 		file: "internal/ledger/decide.go",
 		old:  "case e.House: //", new: "case false: //",
 		tests: []string{"./internal/ledger"},
@@ -857,14 +857,14 @@ var mutants = []mutant{
 		tests: []string{"./internal/ledger"},
 	},
 	{
-		name: "mint-cap-lock", protects: "the cap holds for appliers at once",
+		name: "mint-cap-lock", nightly: true, protects: "the cap holds for appliers at once",
 		file:  "internal/store/postgres/books/publisher.go",
 		old:   "ON CONFLICT (developer_id, day) DO UPDATE SET minted = p.minted\nRETURNING developer_id, day, minted",
 		new:   "ON CONFLICT (developer_id, day) DO NOTHING\nRETURNING developer_id, day, minted",
 		tests: []string{"./internal/store/postgres"}, run: "Ledger.*/Publishers/MintCap", servers: []string{postgres},
 	},
 	{
-		name: "quarantine-hold", protects: "a quarantined publisher's Credits cannot be spent",
+		name: "quarantine-hold", nightly: true, protects: "a quarantined publisher's Credits cannot be spent",
 		file: "internal/ledger/publisher.go",
 		old:  "		return HeldCredits(p.book.Case)", new: "		return PendingCredits(p.id)",
 		tests: []string{"./internal/ledger"},
@@ -882,7 +882,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/payment/paypal"}, run: "RefundsWhatItsAPISays",
 	},
 	{
-		name: "refund-failed", protects: "a failed refund gives the money back",
+		name: "refund-failed", nightly: true, protects: "a failed refund gives the money back",
 		file: "internal/ledger/refunds.go",
 		old:  "total = max(0, total-(r.Amount-known))", new: "_ = known",
 		tests: []string{"./internal/ledger"}, run: "TestFailedRefundsAreNotRefunded",
@@ -900,7 +900,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/payment/stripe"}, run: "TestEventsOfTheOtherModeAreRefused",
 	},
 	{
-		name: "stripe-state", protects: "a checkout session in an unknown state is parked",
+		name: "stripe-state", nightly: true, protects: "a checkout session in an unknown state is parked",
 		file:  "internal/payment/stripe/webhook.go",
 		old:   "return unknownSession(e, s.PaymentIntent)",
 		new:   `return payment.Delivery{Ignored: "payment_status"}, nil`,
@@ -919,7 +919,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/ledger", "./internal/store/memory"},
 	},
 	{
-		name: "credits-of-nothing", protects: "an impression that was not delivered for money mints nothing",
+		name: "credits-of-nothing", nightly: true, protects: "an impression that was not delivered for money mints nothing",
 		file: "internal/ledger/publisher.go",
 		old:  "if m.by(e) && out.Verdict == OK {", new: "if m.by(e) {",
 		tests: []string{"./internal/ledger"},
@@ -983,7 +983,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/store/postgres"}, run: "Ledger.*/Release/ClawedBack", servers: []string{postgres},
 	},
 	{
-		name: "network-write", protects: "what charges show about a campaign refuses no change of its owner",
+		name: "network-write", nightly: true, protects: "what charges show about a campaign refuses no change of its owner",
 		file: "internal/campaign/precondition.go",
 		old:  "return c.SettingsVersion <= version &&", new: "return c.ConfigVersion <= version &&",
 		tests: []string{"./ingress/api/manage"}, run: "TestChangesOfTheNetworkKeepTheETag",
@@ -1130,19 +1130,19 @@ var mutants = []mutant{
 		tests: []string{"./auction"}, run: "TestSubjectsAndTrades",
 	},
 	{
-		name: "suits-trades", protects: "a campaign of a restricted trade runs only where all its trades may",
+		name: "suits-trades", nightly: true, protects: "a campaign of a restricted trade runs only where all its trades may",
 		file: "auction/index/campaign.go",
 		old:  "return s.Trades&^trades == 0", new: "return s.Trades == 0 || s.Trades&trades != 0",
 		tests: []string{"./auction"}, run: "TestSubjectsAndTrades",
 	},
 	{
-		name: "trade-adults", protects: "trades for adults run only where the request says that its reader is one",
+		name: "trade-adults", nightly: true, protects: "trades for adults run only where the request says that its reader is one",
 		file: "ingress/offer/trades.go",
 		old:  "if age == AgeAdult {", new: "if age != AgeTeen {",
 		tests: []string{"./ingress/offer"}, run: "TestTradesByDefault",
 	},
 	{
-		name: "trade-undeclared", protects: "an offer of a restricted trade that is not declared waits for a person",
+		name: "trade-undeclared", nightly: true, protects: "an offer of a restricted trade that is not declared waits for a person",
 		file: "internal/campaign/trades.go",
 		old:  "if claim.trade != last {", new: "if claim.trade < last {",
 		tests: []string{"./internal/campaign"}, run: "TestAnUndeclaredTradeWaits",
@@ -1154,7 +1154,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/campaign"}, run: "TestARestrictedTradeWaitsForAPerson",
 	},
 	{
-		name: "never-words", protects: "targeting words that are never by a rule run when a person approved them",
+		name: "never-words", nightly: true, protects: "targeting words that are never by a rule run when a person approved them",
 		file: "internal/campaign/never.go",
 		old:  "id.Tier() == subject.Never", new: "id.Tier() > subject.Never",
 		tests: []string{"./internal/campaign"}, run: "TestNeverWordsWaitForAPerson",
