@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	schema "adnet/schemas/postgres"
 )
@@ -17,20 +19,19 @@ import (
 const (
 	createMigrationTable = `CREATE TABLE IF NOT EXISTS schema_migration (
 		name text PRIMARY KEY, sha256 bytea NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`
-	lockMigrations   = `SELECT pg_advisory_xact_lock($1)`
 	selectMigration  = `SELECT sha256 FROM schema_migration WHERE name = $1`
 	insertMigration  = `INSERT INTO schema_migration (name, sha256) VALUES ($1, $2)`
 	selectMigrations = `SELECT name FROM schema_migration ORDER BY name`
 )
 
-// migrationLock is the advisory lock of adnet's migrations: "adnet" in ASCII.
-const migrationLock int64 = 0x61646e6574
-
 // Migrate brings the database at url to the schema of this build and reports each step to log, one
 // line each. Each file runs in one transaction together with its mark, so a crash leaves only
-// complete migrations. Concurrent processes take turns, and the later ones find nothing to do.
-// Errors: the database does not respond, a file fails, an applied file differs from this build's,
-// or the database has migrations unknown to this build.
+// complete migrations; a file whose first line is [schema.Concurrently] holds one CREATE INDEX
+// CONCURRENTLY, which runs outside a transaction and is built anew after a crash. No statement waits
+// longer for a table's lock than patience allows, so that others never wait long behind it.
+// Concurrent processes take turns, and the later ones find nothing to do.
+// Errors: the database does not respond, a file fails, a lock stays taken, an applied file differs
+// from this build's, or the database has migrations unknown to this build.
 func Migrate(ctx context.Context, url string, log func(string)) error {
 	if url == "" {
 		return errNoURL()
@@ -44,22 +45,22 @@ func Migrate(ctx context.Context, url string, log func(string)) error {
 	if err != nil {
 		return unreachable(config, err)
 	}
-	err = migrate(ctx, conn, schema.Migrations, log)
+	err = migrate(ctx, conn, schema.Migrations, locking, log)
 	return errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
 }
 
-func migrate(ctx context.Context, conn *pgx.Conn, files fs.FS, log func(string)) error {
+func migrate(ctx context.Context, conn *pgx.Conn, files fs.FS, wait patience, log func(string)) error {
 	names, err := fs.Glob(files, "*.sql") // sorted
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	err = exclusively(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, createMigrationTable); err != nil {
-			return err
-		}
-		return refuseUnknown(ctx, tx, names)
-	})
+	turn, err := take(ctx, conn.Config())
 	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	defer turn.end(ctx)
+	m := migrator{conn: conn, wait: wait, log: log}
+	if err := m.prepare(ctx, names); err != nil {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
 	applied := 0
@@ -68,11 +69,8 @@ func migrate(ctx context.Context, conn *pgx.Conn, files fs.FS, log func(string))
 		if err != nil {
 			return fmt.Errorf("read migration: %w", err)
 		}
-		started, ran := time.Now(), false
-		err = exclusively(ctx, conn, func(tx pgx.Tx) (err error) {
-			ran, err = applyOnce(ctx, tx, name, sql)
-			return err
-		})
+		started := time.Now()
+		ran, err := m.apply(ctx, name, sql)
 		if err != nil {
 			return fmt.Errorf("migration %s: %w", name, err)
 		}
@@ -85,14 +83,44 @@ func migrate(ctx context.Context, conn *pgx.Conn, files fs.FS, log func(string))
 	return nil
 }
 
-// exclusively runs fn in a transaction that holds the migration lock. The lock belongs to the
-// transaction, not the session, so it also works through a pooler and is always released.
-func exclusively(ctx context.Context, conn *pgx.Conn, fn func(pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, lockMigrations, migrationLock); err != nil {
+// migrator applies files over one connection.
+type migrator struct {
+	conn *pgx.Conn
+	wait patience
+	log  func(string)
+}
+
+func (m *migrator) prepare(ctx context.Context, names []string) error {
+	return pgx.BeginFunc(ctx, m.conn, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, createMigrationTable); err != nil {
 			return err
 		}
-		return fn(tx)
+		return refuseUnknown(ctx, tx, names)
+	})
+}
+
+// apply applies one file unless it was applied, and reports whether it did.
+func (m *migrator) apply(ctx context.Context, name string, sql []byte) (ran bool, err error) {
+	if ran, err = missing(ctx, m.conn, name, sql); err != nil || !ran {
+		return false, err
+	}
+	index, alone, err := schema.Concurrent(sql)
+	switch {
+	case err != nil:
+		return false, err
+	case alone:
+		return true, m.build(ctx, index, name, sql)
+	}
+	return true, m.patiently(ctx, name, func() error {
+		return pgx.BeginFunc(ctx, m.conn, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, setLockTimeout, strconv.FormatInt(m.wait.lock.Milliseconds(), 10)); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, string(sql)); err != nil {
+				return err
+			}
+			return mark(ctx, tx, name, sql)
+		})
 	})
 }
 
@@ -117,21 +145,27 @@ func refuseUnknown(ctx context.Context, tx pgx.Tx, known []string) error {
 	return nil
 }
 
-func applyOnce(ctx context.Context, tx pgx.Tx, name string, sql []byte) (ran bool, err error) {
+// missing reports whether a file was not applied. A file that was edited since is an error.
+func missing(ctx context.Context, conn *pgx.Conn, name string, sql []byte) (bool, error) {
 	sum := sha256.Sum256(sql)
 	var before []byte
-	err = tx.QueryRow(ctx, selectMigration, name).Scan(&before)
+	err := conn.QueryRow(ctx, selectMigration, name).Scan(&before)
 	switch {
-	case err == nil && slices.Equal(before, sum[:]):
-		return false, nil
-	case err == nil:
+	case errors.Is(err, pgx.ErrNoRows):
+		return true, nil
+	case err == nil && !slices.Equal(before, sum[:]):
 		return false, fmt.Errorf("%s was edited after it was applied: restore it and write a new migration", name)
-	case !errors.Is(err, pgx.ErrNoRows):
-		return false, err
 	}
-	if _, err := tx.Exec(ctx, string(sql)); err != nil {
-		return false, err
-	}
-	_, err = tx.Exec(ctx, insertMigration, name, sum[:])
-	return true, err
+	return false, err
+}
+
+func mark(ctx context.Context, q execer, name string, sql []byte) error {
+	sum := sha256.Sum256(sql)
+	_, err := q.Exec(ctx, insertMigration, name, sum[:])
+	return err
+}
+
+// execer is a connection or a transaction.
+type execer interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }

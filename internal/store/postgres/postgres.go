@@ -59,6 +59,9 @@ func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Sto
 	if err := allow(cfg.Insecure, config.ConnConfig, EnvURL); err != nil {
 		return nil, err
 	}
+	if err := describes(config.ConnConfig); err != nil {
+		return nil, err
+	}
 	listen(config.ConnConfig, seen)
 	config.MaxConns = cfg.MaxConns
 	config.ConnConfig.ConnectTimeout = connectTimeout
@@ -73,15 +76,30 @@ func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Sto
 		})
 		return nil
 	}
+	left := leave(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", EnvURL, err)
 	}
+	left(pool)
 	if err := pool.Ping(ctx); err != nil {
 		pool.Close()
 		return nil, unreachable(config.ConnConfig, err)
 	}
 	return newStores(&pg.Core{Pool: pool}), nil
+}
+
+// describes refuses the modes of the driver in which it does not ask the server for the types of a
+// statement's parameters: settlement's arrays cannot be encoded in them, so it would stand still.
+func describes(config *pgx.ConnConfig) error {
+	switch mode := config.DefaultQueryExecMode; mode {
+	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
+		return fmt.Errorf(
+			"%s: default_query_exec_mode=%s cannot encode the arrays of settlement: behind PgBouncer in transaction "+
+				"mode use default_query_exec_mode=cache_describe", EnvURL, strings.ReplaceAll(mode.String(), " ", "_"),
+		)
+	}
+	return nil
 }
 
 func errNoURL() error {

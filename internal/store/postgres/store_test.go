@@ -204,6 +204,14 @@ func TestOpenNamesTheWrongSetting(t *testing.T) {
 		{Config{URL: "postgres://u:secret@" + dead + "/adnet"}, []string{"ADNET_POSTGRES_MAX_CONNS"}},
 		{Config{URL: "postgres://u:secret@" + dead + "/adnet", MaxConns: 1}, []string{EnvURL, dead, `"adnet"`}},
 		{Config{URL: "postgres://u:secret@127.0.0.1:port/adnet", MaxConns: 1}, []string{EnvURL}},
+		{
+			Config{URL: "postgres://u:secret@" + dead + "/adnet?default_query_exec_mode=exec", MaxConns: 1},
+			[]string{EnvURL, "default_query_exec_mode=exec ", "cache_describe"},
+		},
+		{
+			Config{URL: "postgres://u:secret@" + dead + "/adnet?default_query_exec_mode=simple_protocol", MaxConns: 1},
+			[]string{EnvURL, "default_query_exec_mode=simple_protocol ", "cache_describe"},
+		},
 	} {
 		_, err := Open(t.Context(), c.cfg)
 		require.Error(t, err)

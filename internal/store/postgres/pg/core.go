@@ -65,6 +65,12 @@ func NullTime(t time.Time) *time.Time {
 	return &t
 }
 
+// ReadOnly is the SQLSTATE of a write to a server, or in a transaction, that only reads.
+const ReadOnly = "25006"
+
+// LockTimeout is the SQLSTATE of a statement that waited for a lock longer than lock_timeout.
+const LockTimeout = "55P03"
+
 // Failure gives err the code that callers act on. Errors that already carry one, and errors of the
 // caller's own functions, stay in the chain.
 func Failure(op string, err error) error {
@@ -96,7 +102,7 @@ func pgFailure(op string, pgErr *pgconn.PgError, err error) error {
 		return errs.Wrap(wrapped, errs.InvalidRequest, "text must be UTF-8 without NUL characters")
 	case code == "42P01", code == "42703": // no such table or column
 		return errs.Wrap(wrapped, errs.Unavailable, "the database schema is not current: run `adnet migrate`")
-	case code == "40001", code == "40P01", code == "55P03", // serialization, deadlock, lock not available
+	case code == "40001", code == "40P01", code == LockTimeout, code == ReadOnly, // serialization, deadlock
 		strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57P"):
 		return errs.Wrap(wrapped, errs.Unavailable, "the database cannot answer now")
 	}
