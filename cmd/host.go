@@ -111,6 +111,7 @@ func (h *host) run() error {
 func (h *host) enlist(role string, b *backends.All) {
 	h.clerk = roster.NewClerk(roster.Deps{Store: redis.NewRoster(b.Redis), Log: h.Log, Self: roster.Process{
 		Name: h.name, Role: role, Version: version + " " + revisionOf(debug.ReadBuildInfo()),
+		Conns: b.PostgresConns,
 	},
 		Mask: func(text string) string { return maskURL("", text) }})
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -37,6 +38,7 @@ import (
 	"adnet/internal/process/mail"
 	"adnet/internal/process/obs"
 	"adnet/internal/process/roster"
+	"adnet/internal/store/postgres"
 	"adnet/internal/store/redis"
 	"adnet/internal/token"
 )
@@ -65,6 +67,7 @@ func (c *ingress) Run(p cli.Process) error {
 	if err := c.Role.checkMail(); err != nil {
 		return err
 	}
+	c.Servers.Postgres.MaxConns = cmp.Or(c.Servers.Postgres.MaxConns, postgres.IngressConns)
 	h, err := newHost(p, c.Host, c.Role.HTTP.Lame()+c.Role.HTTP.DrainTimeout)
 	if err != nil {
 		return err

@@ -184,6 +184,8 @@ type All struct {
 	Redis     *redis.Client
 	Kafka     kafka.Config
 
+	PostgresConns int32 // that this process may open; 0 in memory
+
 	closers []func()
 }
 

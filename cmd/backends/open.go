@@ -30,6 +30,7 @@ func Open(ctx context.Context, cfg Servers, funds Money, deps Deps) (_ *All, err
 	if err != nil {
 		return nil, err
 	}
+	b.PostgresConns = pg.Pool.Config().MaxConns
 	b.closers = append(b.closers, pg.Close)
 	ch, err := findClickHouse(ctx, deps.Log, cfg.ClickHouse)
 	if err != nil {

@@ -83,7 +83,23 @@ func atOnce(looks []func() link.Report) []link.Report {
 		all.Go(func() { reports[i] = look() })
 	}
 	all.Wait()
+	if len(reports) > 1 {
+		countConns(&reports[0], reports[1].Conns)
+	}
 	return reports
+}
+
+// countConns adds a finding when the running processes may open more connections to PostgreSQL than
+// it accepts: under load the last of them would be refused.
+func countConns(postgres *link.Report, open int) {
+	if postgres.Reached && open > postgres.Conns {
+		postgres.Advise(
+			fmt.Sprintf(
+				"the running processes may open %d connections, and the server accepts %d", open, postgres.Conns,
+			),
+			"raise max_connections, lower ADNET_POSTGRES_MAX_CONNS, or put PgBouncer between: docs/operate/scale.md",
+		)
+	}
 }
 
 // doctorReport is the form of --json.

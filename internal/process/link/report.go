@@ -18,6 +18,10 @@ type Report struct {
 	Encryption string         `json:"encryption,omitzero"`
 	Rights     []Right        `json:"rights,omitempty"`
 	Findings   []Finding      `json:"findings,omitempty"`
+
+	// Conns is, at PostgreSQL, the number of connections that it accepts, and at Redis, where the
+	// processes report, the number that they may open to PostgreSQL.
+	Conns int `json:"-"`
 }
 
 // Right is an operation that adnet must be able to do at a server.

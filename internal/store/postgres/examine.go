@@ -23,7 +23,7 @@ SELECT current_setting('server_version'), current_user, pg_is_in_recovery()
 	to_regclass('schema_migration') IS NOT NULL,
 	has_schema_privilege(current_schema(), 'CREATE'), (SELECT rolcreaterole OR rolsuper FROM pg_roles
 		WHERE rolname = current_user),
-	current_setting('max_connections')::int`
+	current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int`
 
 	examineTables = `
 SELECT coalesce(bool_and(has_table_privilege(t, 'SELECT') AND has_table_privilege(t, 'INSERT')), false)
@@ -97,7 +97,7 @@ func (s *Stores) examine(
 	if err != nil {
 		return err
 	}
-	report.Version = e.version
+	report.Version, report.Conns = e.version, e.connections
 	if e.readOnly {
 		report.Mend(
 			"the server is read-only, a standby perhaps",

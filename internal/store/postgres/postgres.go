@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -25,10 +26,17 @@ const connectTimeout = 5 * time.Second
 // Config holds PostgreSQL's URL and the limit on a process's connections.
 type Config struct {
 	URL      string `name:"postgres-url" env:"ADNET_POSTGRES_URL" secret:"url" default:"" help:"PostgreSQL as postgres://user:password@host:port/database?sslmode=verify-full&sslrootcert=FILE; several host:port separated by commas are tried in their order."`
-	MaxConns int32  `name:"postgres-max-conns" env:"ADNET_POSTGRES_MAX_CONNS" default:"16" help:"Most connections that one process opens to PostgreSQL."`
+	MaxConns int32  `name:"postgres-max-conns" env:"ADNET_POSTGRES_MAX_CONNS" default:"0" help:"Most connections that one process opens to PostgreSQL. 0: 8 for ingress, 16 for others."`
 
 	Insecure link.Insecure `kong:"-"` // plain text off loopback
 }
+
+// Connections that a process opens without a setting. Ingress processes are many, and they ask for
+// little: what they serve is in memory.
+const (
+	IngressConns int32 = 8
+	otherConns   int32 = 16
+)
 
 // Secrets returns the passwords in a URL or list of pairs, as the driver parses it; none if it
 // cannot.
@@ -49,8 +57,8 @@ func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Sto
 	if cfg.URL == "" {
 		return nil, errNoURL()
 	}
-	if cfg.MaxConns < 1 {
-		return nil, fmt.Errorf("ADNET_POSTGRES_MAX_CONNS is %d: it must be at least 1", cfg.MaxConns)
+	if cfg.MaxConns < 0 {
+		return nil, fmt.Errorf("ADNET_POSTGRES_MAX_CONNS is %d: it must be at least 0", cfg.MaxConns)
 	}
 	config, err := pgxpool.ParseConfig(cfg.URL)
 	if err != nil {
@@ -63,7 +71,7 @@ func open(ctx context.Context, cfg Config, seen func(tls.ConnectionState)) (*Sto
 		return nil, err
 	}
 	listen(config.ConnConfig, seen)
-	config.MaxConns = cfg.MaxConns
+	config.MaxConns = cmp.Or(cfg.MaxConns, otherConns)
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	if config.ConnConfig.RuntimeParams["application_name"] == "" {
 		config.ConnConfig.RuntimeParams["application_name"] = "adnet"

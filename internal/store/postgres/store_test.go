@@ -201,7 +201,10 @@ func TestOpenNamesTheWrongSetting(t *testing.T) {
 		want []string
 	}{
 		{Config{MaxConns: 1}, []string{EnvURL, "not set"}},
-		{Config{URL: "postgres://u:secret@" + dead + "/adnet"}, []string{"ADNET_POSTGRES_MAX_CONNS"}},
+		{
+			Config{URL: "postgres://u:secret@" + dead + "/adnet", MaxConns: -1},
+			[]string{"ADNET_POSTGRES_MAX_CONNS"},
+		},
 		{Config{URL: "postgres://u:secret@" + dead + "/adnet", MaxConns: 1}, []string{EnvURL, dead, `"adnet"`}},
 		{Config{URL: "postgres://u:secret@127.0.0.1:port/adnet", MaxConns: 1}, []string{EnvURL}},
 		{

@@ -93,6 +93,7 @@ func (c *Client) describeNodes(ctx context.Context, report *link.Report) {
 		return
 	}
 	for i := range processes {
+		report.Conns += int(processes[i].Conns)
 		for _, concern := range processes[i].Concerns(time.Now()) {
 			if concern.Mend {
 				report.Mend(concern.What, concern.Do)
