@@ -111,6 +111,7 @@ var layers = map[string][]string{
 	"internal/process/roster":    {"internal/process/schedule"},
 	"internal/process/link":      {},
 	"internal/outbound":          {"internal/traffic"},
+	"internal/process/alerts":    {},
 	"internal/process/obs":       {"internal/process/lifecycle", "internal/process/link"},
 	"internal/process/mail": {
 		"internal/process/obs", "internal/account", "internal/compliance/adtext",

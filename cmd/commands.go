@@ -60,6 +60,7 @@ type commands struct {
 	Audit      operate.AuditLog  `cmd:"" name:"audit" help:"Print the audit log."`
 	Health     healthProbe       `cmd:"" help:"Ask the process on this machine whether it is ready; exit 1 if it is not."`
 	Spool      spoolCommand      `cmd:"" name:"spool" help:"Save the events of a node that is gone."`
+	Alerts     alertsCommand     `cmd:"" help:"Print the alerts as rules for Prometheus or its operator."`
 	Version    versionCommand    `cmd:"" help:"Print the version, the revision and the Go release of the build."`
 }
 

@@ -75,6 +75,9 @@ if [ "${CI:-}" = true ] && [ -n "$(git status --porcelain)" ]; then
 fi
 ok
 
+step alerts
+deploy/alerts.sh
+
 step workflows
 go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.8
 ok

@@ -21,7 +21,7 @@ type Process struct {
 	Role      string               `json:"role"` // of [Ingress], [Consumers], [Standalone]
 	Version   string               `json:"version"`
 	StartedAt time.Time            `json:"started_at"`
-	Conns     int32                `json:"postgres_conns"` // that it may open to PostgreSQL
+	Conns     int32                `json:"postgres_conns"`    // that it may open to PostgreSQL
 	SaidAt    time.Time            `json:"said_at"`           // by its own clock
 	Serving   *Serving             `json:"serving,omitempty"` // nil if it serves no ads
 	Plans     map[string]time.Time `json:"plans,omitempty"`   // job → time of its next run
