@@ -15,9 +15,11 @@ const (
 // fitMemory runs after a large load. It returns the memory left over from decoding, which exceeds
 // the catalog itself, to the system and limits the growth of the heap between collections. Go's
 // default of 100 % would double a catalog of a million campaigns, which the collector scans quickly
-// (benchmark rows memory_100k and memory_1m). A GOGC in the environment takes precedence.
+// (benchmark rows memory_100k and memory_1m). A GOGC in the environment takes precedence. The
+// memory that is left goes into huge pages.
 func fitMemory() {
 	debug.FreeOSMemory()
+	gatherPages()
 	if os.Getenv("GOGC") != "" {
 		return
 	}
