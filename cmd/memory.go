@@ -1,9 +1,13 @@
 package cmd
 
 import (
+	"context"
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"time"
+
+	"adnet/internal/process/schedule"
 )
 
 const (
@@ -26,6 +30,19 @@ func fitMemory() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	debug.SetGCPercent(growth(live[0].Value.Uint64()))
+}
+
+// gatherEvery is the time between two calls of gatherPages. The catalog is built again after many
+// changes, and the garbage between two collections grows with the load.
+const gatherEvery = 10 * time.Second
+
+// keepGathered calls gatherPages until ctx ends.
+func keepGathered(ctx context.Context) error {
+	schedule.Loop(ctx, gatherEvery, func(context.Context) time.Duration {
+		gatherPages()
+		return gatherEvery
+	})
+	return nil
 }
 
 // growth returns the percentage of live bytes that may be added before the next collection.

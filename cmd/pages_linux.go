@@ -17,30 +17,35 @@ const (
 )
 
 // gatherPages moves the memory of this process into huge pages where all small pages of one are in
-// use, so it takes no more memory, and returns how many it has. A request looks up words and
-// campaigns all over the catalog. With small pages the processor must look up the address of most
-// of them first (benchmark row ad_request_100k). Linux before 6.1, and a system that forbids huge
-// pages, leave the memory as it is.
-func gatherPages() (gathered int) {
+// use, so it takes no more memory. A request looks up words and campaigns all over the catalog. With
+// small pages the processor must first look up the address of most of them (benchmark row
+// ad_request_100k). Linux before 6.1, and a system that forbids huge pages, leave the memory as it
+// is.
+func gatherPages() {
 	if os.Getpagesize() != smallPage {
-		return 0
+		return
 	}
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
-		return 0
+		return
 	}
 	for line := range bytes.Lines(maps) {
 		from, end := anonymous(string(line))
-		for at := (from + hugePage - 1) &^ (hugePage - 1); at+hugePage <= end; at += hugePage {
-			if !resident(at) {
-				continue
-			}
-			if _, _, failed := unix.Syscall(unix.SYS_MADVISE, at, hugePage, unix.MADV_COLLAPSE); failed == 0 {
-				gathered++
-			}
+		gather((from+hugePage-1)&^(hugePage-1), end)
+	}
+}
+
+// gather moves the memory from the start of a huge page to end. It asks the kernel once for adjacent
+// pages: each call interrupts all processors.
+func gather(from, end uintptr) {
+	for at := from; at < end; at = from + hugePage {
+		for from = at; from+hugePage <= end && resident(from); {
+			from += hugePage
+		}
+		if from > at {
+			_, _, _ = unix.Syscall(unix.SYS_MADVISE, at, from-at, unix.MADV_COLLAPSE) // advice: may fail
 		}
 	}
-	return gathered
 }
 
 // anonymous returns the addresses of a line of /proc/self/maps that describes writable memory

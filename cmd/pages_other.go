@@ -2,4 +2,4 @@
 
 package cmd
 
-func gatherPages() (gathered int) { return 0 }
+func gatherPages() {}
