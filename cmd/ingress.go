@@ -294,7 +294,7 @@ func (r *ingressRole) addStages() {
 	r.group.Add(lifecycle.Named("catalog", r.catalog), lifecycle.Named("budget", r.budget),
 		lifecycle.Named("limits", r.limits),
 		lifecycle.Named("caps", r.delivery.Caps), lifecycle.Named("refusals", r.refusals),
-		lifecycle.Named("pacing", r.delivery.Pacer))
+		lifecycle.Named("pacing", r.delivery.Pacer), lifecycle.Named("pages", lifecycle.Func(keepGathered)))
 	r.group.Add(lifecycle.Named("flags", r.flags))
 	if r.mail != nil {
 		r.group.Add(lifecycle.Named("mail", r.mail))

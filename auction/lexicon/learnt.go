@@ -11,9 +11,9 @@ import (
 func (t *Table) ByTermID(id uint32) uint32 {
 	t.once.Do(func() {
 		t.byTermID = make(map[uint32]uint32, t.Len())
-		for id := range uint32(t.Len()) {
-			if term := TermID(t.Term(id)); t.byTermID[term] == 0 {
-				t.byTermID[term] = id + 1
+		for id, number := range t.numbers {
+			if t.byTermID[number] == 0 {
+				t.byTermID[number] = uint32(id) + 1
 			}
 		}
 	})

@@ -12,6 +12,7 @@ import (
 type Table struct {
 	names    names
 	voted    uint32   // the terms below are those of campaigns with votes
+	numbers  []uint32 // by term: its [TermID]
 	special  idSet    // terms of special categories, see [Special]
 	everyday idSet    // terms without votes that say little, see [words.Everyday]
 	weights  []uint16 // by term: its rarity, in units of 1/256 bit
@@ -151,6 +152,7 @@ func (b *Builder) Freeze(of Size) *Table {
 	t := b.table
 	t.voted = b.votedFirst()
 	t.names = namesOf(b.terms)
+	t.numbers = numbersOf(b.terms)
 	t.special = specialOf(&t.names)
 	t.everyday = everydayOf(b.terms, t.voted)
 	t.weights = make([]uint16, len(b.terms))
