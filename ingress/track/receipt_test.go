@@ -79,7 +79,7 @@ func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
 	german := f.Do("GET", receipt, "", "Accept-Language", "de").Body.String()
 	for _, text := range []string{
 		"Beleg einer Anzeige", "Rosa (nicht geprüft; Konto " + advertiserID.String() + ")",
-		"Der Auftraggeber zahlt</dt><dd>für die Einblendung", "Diese Anzeige melden", "Sie ist Betrug",
+		"Der Auftraggeber zahlt</dt><dd>für die Impression", "Diese Anzeige melden", "Sie ist Betrug",
 		"der App, die sie zeigt: " + a.HostApp,
 	} {
 		require.Contains(t, german, text)

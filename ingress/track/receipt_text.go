@@ -108,8 +108,8 @@ var receiptIn = []receiptTexts{{
 	Send:       "Meldung senden",
 	Unverified: "nicht geprüft; Konto", Verified: "von diesem Netzwerk geprüft; Konto",
 	PaidFor: map[string]string{
-		"cpm": "für die Einblendung", "cpc": "für einen Klick darauf", "cpa": "für einen Abschluss danach",
-		"vcpm": "für eine gesehene Einblendung",
+		"cpm": "für die Impression", "cpc": "für einen Klick darauf", "cpa": "für eine Conversion danach",
+		"vcpm": "für eine gesehene Impression",
 	},
 	Reasons: map[string]string{
 		"illegal": "Sie ist rechtswidrig", "misleading": "Sie ist irreführend", "offensive": "Sie ist anstößig",
