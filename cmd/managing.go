@@ -99,7 +99,7 @@ func (r *ingressRole) managing() error {
 	}).Mount(r.http)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
 	preview.New(preview.Deps{
-		Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Disclosure: r.inputs.Config.Offer.Disclosure,
+		Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Labels: r.inputs.Config.Offer.Labels,
 		VideoSec: r.inputs.Config.RTB.VideoSec,
 	}).Mount(r.http)
 	if !r.inputs.Config.Console.On() {

@@ -41,8 +41,8 @@ var topics = []struct {
 	{
 		"Ads and reservations",
 		[]string{
-			"DISCLOSURE_", "UNREVIEWED", "HOUSE_", "TRADES", "POLITICAL", "MIN_RELEVANCE", "CLICK_RESERVATION",
-			"BID_RESERVATION", "LEASE_", "CAP_", "FIRST_AD_TURN", "TURNS_", "TEENS", "SUITABILITY_",
+			"DISCLOSURE_", "WHY_", "OPERATOR", "UNREVIEWED", "HOUSE_", "TRADES", "POLITICAL", "MIN_RELEVANCE",
+			"CLICK_RESERVATION", "BID_RESERVATION", "LEASE_", "CAP_", "FIRST_AD_TURN", "TURNS_", "TEENS", "SUITABILITY_",
 		},
 	},
 	{"OpenRTB", []string{"RTB_"}},

@@ -39,6 +39,7 @@ func (r *ingressRole) tracking() (err error) {
 		Creatives: r.catalog, Exposures: r.delivery.Caps, Auth: r.auth, Seen: r.Redis, Now: time.Now,
 		Clicks: networkClicks{redis.NewClicks(r.Redis)}, Views: r.limits, Reports: r.limits, Unseen: r.limits,
 		Strangers: r.limits, Unproven: r.Stores.Traffic, Sponsors: r.Stores.Accounts, Words: shared,
+		BaseURL: r.http.BaseURL,
 		Complaints: adreport.New(adreport.Deps{
 			Store: r.Stores.AdReports, Stats: r.Stats, Hold: reported{r}, Rivals: rivals{r.Stores},
 			Pause: r.inputs.Config.Manage.ReportsPause == "on",

@@ -133,9 +133,9 @@ func (w *World) Selling() offer.Deps {
 	}
 }
 
-// Seller returns a seller that labels its ads Sponsored.
+// Seller returns a seller with the default settings.
 func Seller(deps offer.Deps) *offer.Seller {
-	return offer.New(offer.Config{Disclosure: "Sponsored"}, deps)
+	return offer.New(offer.Config{}, deps)
 }
 
 // Key issues a key of the publisher's account.

@@ -153,7 +153,7 @@ func misused(err error, name func(field string) string) (result, *failure) {
 }
 
 // AppendAd appends the sponsored ad of the specification with our additional fields: auction_id,
-// disclosure_label, receipt_url, advertiser, house and sandbox. It is written by hand because it is
+// disclosure_label, receipt_url, why_label, advertiser, house and sandbox. It is written by hand because it is
 // most of the cost of a call (BenchmarkToolCall): four of five bytes are our own links, which need
 // no check of each character.
 func AppendAd(to []byte, o *offer.Ad) []byte {
@@ -182,6 +182,9 @@ func AppendAd(to []byte, o *offer.Ad) []byte {
 	to = appendText(append(to, `","disclosure_label":`...), o.DisclosureLabel)
 	to = o.AppendReceipt(append(to, `,"receipt_url":"`...))
 	to = append(to, '"')
+	if why := o.WhyLabel(); why != "" {
+		to = appendText(append(to, `,"why_label":`...), why)
+	}
 	if by := o.Advertiser(); by.Name != "" {
 		to = appendText(append(to, `,"advertiser":{"name":`...), by.Name)
 		to = append(strconv.AppendBool(append(to, `,"verified":`...), by.Verified), '}')
@@ -206,7 +209,8 @@ func AppendMarkdown(to []byte, o *offer.Ad) []byte {
 	to = appendInert(append(to, '['), cmp.Or(o.Creative.CTALabel, o.Creative.Headline))
 	// Our links contain no Markdown syntax.
 	to = o.AppendClick(append(to, `](`...))
-	to = o.AppendReceipt(append(to, `) · [Why this ad?](`...))
+	to = appendInert(append(to, `) · [`...), o.Why)
+	to = o.AppendReceipt(append(to, `](`...))
 	return append(to, `)"`...)
 }
 

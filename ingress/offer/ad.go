@@ -21,6 +21,7 @@ type Ad struct {
 	Sandbox         bool
 	House           bool   // a house ad, which is free
 	DisclosureLabel string // marks the ad as an ad; must be shown with it
+	Why             string // text of the link to the receipt
 
 	tokens    tokens
 	base      string    // prefix of every link
@@ -125,13 +126,19 @@ func (s *Seller) sign(a *Auction, ad *Ad) {
 // hand fills ad with a sold ad and signs it.
 func (s *Seller) hand(ad *Ad, o *soldAd) {
 	ad.Reset()
-	ad.Creative, ad.Sandbox, ad.House, ad.DisclosureLabel = o.creative, o.sandbox, o.house, s.cfg.Disclosure
-	if o.house {
-		ad.DisclosureLabel = s.cfg.HouseLabel
-	}
+	ad.Creative, ad.Sandbox, ad.House = o.creative, o.sandbox, o.house
+	ad.label(s.cfg.Labels(o.place.Language))
 	claims := o.claims()
 	ad.Sign(s.deps.Keyring, &claims)
 	ad.SetLinks(s.Base(), o.place)
+}
+
+// label sets the texts of the network beside ad.
+func (ad *Ad) label(in Labels) {
+	ad.DisclosureLabel, ad.Why = in.Disclosure, in.Why
+	if ad.House {
+		ad.DisclosureLabel = in.House
+	}
 }
 
 // SetLinks sets the prefix of ad's links to base ([Seller.Base]), and the publisher and session in

@@ -119,7 +119,7 @@ func TestReusedAnswerIsCleared(t *testing.T) {
 			[]auction.Campaign{{ID: auction.ID(id), Bid: money.USD, Targeting: &auction.Targeting{}}},
 		),
 	}
-	seller := sellerOf(t, Config{Disclosure: "Sponsored"}, shelf, Deps{})
+	seller := sellerOf(t, Config{}, shelf, Deps{})
 	developerID := uuid.New()
 	caller := httpapi.Caller{DeveloperID: developerID}
 	var answer Answer

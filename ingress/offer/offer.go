@@ -52,14 +52,13 @@ type Config struct {
 
 	TradeConfig `embed:""`
 
-	HouseLabel      string `name:"house-label" env:"ADNET_HOUSE_LABEL" default:"House ad" help:"Label that marks a house ad: a publisher's own campaign, shown where nothing else was sold."`
 	SuitabilityAway string `name:"suitability-away" env:"ADNET_SUITABILITY_AWAY" default:"rules" enum:"rules,refuse" help:"When the classifier of ADNET_SUITABILITY_URL does not answer: rules (the built-in rules and table decide) or refuse (no ad)."`
 	Teens           string `name:"teens" env:"ADNET_TEENS" default:"refuse" enum:"refuse,limited" help:"Ads for readers whom the publisher states to be 13 to 17: no ad (refuse), or ads without sensitive subjects, restricted trades, session and learning (limited). Children get none."`
 
 	// Unreviewed applies to the catalog, the review queue and diagnoses alike.
 	Unreviewed campaign.Reach `name:"unreviewed" env:"ADNET_UNREVIEWED" default:"${unreviewed}" enum:"everywhere,pages,nowhere" help:"Where creatives deliver that no person has approved: everywhere, pages (pages, banners and exchanges, never where a model reads: MCP, REST, server SDKs) or nowhere. Of a changed campaign, the version approved last goes on."`
 
-	Disclosure string `name:"disclosure-label" env:"ADNET_DISCLOSURE_LABEL" default:"Sponsored" help:"Label that marks an ad as an ad."`
+	LabelConfig `embed:""`
 }
 
 // TeensLimited is the value of [Config.Teens] that serves teenagers.

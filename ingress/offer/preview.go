@@ -10,7 +10,7 @@ import (
 // Preview returns an ad of c as it would be sold, without any effect. Its tokens are signed with a
 // key that is created here and stored nowhere, so no event, click or receipt of it is valid,
 // counted or billed. Its links are below base, where nothing is recorded.
-func Preview(c *campaign.Campaign, base, disclosure string) (ad Ad, err error) {
+func Preview(c *campaign.Campaign, base string, in Labels) (ad Ad, err error) {
 	key, err := token.NewKey("preview")
 	if err != nil {
 		return Ad{}, err
@@ -24,7 +24,8 @@ func Preview(c *campaign.Campaign, base, disclosure string) (ad Ad, err error) {
 		return Ad{}, err
 	}
 	winner := soldAd{id: id, place: new(Place), creative: c, billing: string(c.Billing()), sandbox: true}
-	ad.Creative, ad.Sandbox, ad.DisclosureLabel = c, true, disclosure
+	ad.Creative, ad.Sandbox = c, true
+	ad.label(in)
 	claims := winner.claims()
 	ad.Sign(ring, &claims)
 	ad.SetLinks(safeURL(base), winner.place)

@@ -438,7 +438,7 @@ func newWorld(t *testing.T, store *memory.Stores, auth *httpapi.Auth, opts optio
 	ring, err := token.NewKeyring([]token.Key{master})
 	require.NoError(t, err)
 	w.ring = ring
-	ads := offer.New(offer.Config{Disclosure: "Sponsored", HouseLabel: "House ad", Teens: opts.teens}, offer.Deps{
+	ads := offer.New(offer.Config{Teens: opts.teens}, offer.Deps{
 		Flags: opts.flags, Metrics: metrics, Catalog: shelf, Limiter: rates, Keyring: ring, Producer: w.net,
 		Recording: w.net, BaseURL: w.http.BaseURL,
 		Budget: leases, Delivery: &limits.Delivery{Caps: caps}, Life: tokentest.Life(), Now: time.Now,

@@ -390,7 +390,9 @@ func TestTargeting(t *testing.T) {
 	right := map[string]any{
 		"active_tools": []string{"fetch", "git"}, "platform": "discord", "user_region": "de", "user_language": "de",
 	}
-	require.NotNil(t, f.ask(f.key, body(t, right)).Ad)
+	ad := f.ask(f.key, body(t, right)).Ad
+	require.NotNil(t, ad)
+	require.Equal(t, "Anzeige, Warum diese Anzeige?", ad.DisclosureLabel+", "+ad.WhyLabel)
 	for field, value := range map[string]any{
 		"context": "something else", "active_tools": nil, "platform": "slack", "host_app": "slack",
 		"placement": "welcome", "user_region": "FR", "user_language": nil,

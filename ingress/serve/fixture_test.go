@@ -99,6 +99,7 @@ type reply struct {
 		Sandbox         bool   `json:"sandbox"`
 
 		ReceiptURL string `json:"receipt_url"` // added
+		WhyLabel   string `json:"why_label"`   // added
 	} `json:"ad"`
 	Reason     string `json:"reason"`
 	RetryAfter int    `json:"retry_after"` // added

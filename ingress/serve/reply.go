@@ -28,6 +28,9 @@ func AppendReply(b []byte, o *offer.Ad) ([]byte, error) {
 	w.text(`","disclosure_label":`, o.DisclosureLabel)
 	w.b = o.AppendReceipt(append(w.b, `,"receipt_url":"`...))
 	w.b = append(w.b, '"')
+	if why := o.WhyLabel(); why != "" {
+		w.text(`,"why_label":`, why)
+	}
 	if by := o.Advertiser(); by.Name != "" {
 		w.text(`,"advertiser":{"name":`, by.Name)
 		w.b = append(strconv.AppendBool(append(w.b, `,"verified":`...), by.Verified), '}')

@@ -33,6 +33,7 @@ type marshalled struct {
 		ViewableURL     string    `json:"viewable_url"`
 		DisclosureLabel string    `json:"disclosure_label"`
 		ReceiptURL      string    `json:"receipt_url"`
+		WhyLabel        string    `json:"why_label,omitempty"`
 		Advertiser      *struct {
 			Name     string `json:"name"`
 			Verified bool   `json:"verified"`
@@ -95,7 +96,7 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 				},
 				Advertiser: account.Sponsor{Name: draw("advertiser"), Verified: rapid.Bool().Draw(t, "verified")},
 			},
-			Sandbox: rapid.Bool().Draw(t, "sandbox"), DisclosureLabel: draw("disclosure"),
+			Sandbox: rapid.Bool().Draw(t, "sandbox"), DisclosureLabel: draw("disclosure"), Why: draw("why"),
 		}
 		seller := offer.New(
 			offer.Config{},
@@ -115,6 +116,7 @@ func TestAppendedReplyIsTheMarshalled(t *testing.T) {
 			)
 		ad.ViewableURL = string(o.AppendBeacon(nil, event.Type_VIEWABLE))
 		ad.DisclosureLabel, ad.ReceiptURL, ad.Sandbox = o.DisclosureLabel, string(o.AppendReceipt(nil)), o.Sandbox
+		ad.WhyLabel = o.WhyLabel()
 		if by := o.Creative.Advertiser; by.Name != "" && !o.Sandbox { // nobody pays for a test
 			ad.Advertiser = &struct {
 				Name     string `json:"name"`

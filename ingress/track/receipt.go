@@ -23,21 +23,24 @@ import (
 var receiptPage = template.Must(template.New("receipt").Parse(`<!doctype html>
 <html lang="{{.T.Lang}}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{{.T.Title}}</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem;color:#1a1a1a}
-select,textarea,input,button{font:inherit;width:100%;max-width:100%;box-sizing:border-box;padding:.4rem}button{width:auto}.problem{color:#b00020}.note{color:#555;font-size:.85rem}h2{font-size:1.1rem}
-dt{color:#555;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhere}</style></head>
+<meta name="color-scheme" content="light dark"><style>:root{color-scheme:light dark;--soft:#555;--bad:#b00020}
+body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
+select,textarea,input,button{font:inherit;width:100%;max-width:100%;box-sizing:border-box;padding:.4rem}button{width:auto}.problem{color:var(--bad)}.note{color:var(--soft);font-size:.85rem}h2{font-size:1.1rem}
+dt{color:var(--soft);font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhere}
+@media(prefers-color-scheme:dark){:root{--soft:#b4b4b4;--bad:#ff8a9a}body{color:#eee;background:#161616}}
+@media print{:root{color-scheme:light;--soft:#555}body{margin:0;max-width:none;color:#000;background:#fff}.screen{display:none}dt{break-after:avoid}}</style></head>
 <body><main><h1>{{.T.Title}}</h1>
 <p>{{if .Sandbox}}{{.T.Sandbox}}{{else if .House}}{{.T.House}}{{else}}{{.T.Paid}}{{end}}</p>
 <dl>{{if .Headline}}<dt>{{.T.Ad}}</dt><dd>{{.Headline}}</dd>{{end}}{{if .Host}}<dt>{{.T.LeadsTo}}</dt><dd>{{.Host}}</dd>{{end}}<dt>{{.T.Sponsor}}</dt><dd>{{.Advertiser}}</dd>
 <dt>{{.T.Campaign}}</dt><dd>{{.Campaign}}</dd>{{if .PaidFor}}<dt>{{.T.Pays}}</dt><dd>{{.PaidFor}}</dd>{{end}}<dt>{{.T.ShownAt}}</dt><dd>{{.At}} (UTC)</dd></dl>
-<p>{{.T.Checked}}</p>
+<p>{{.T.Checked}}{{if .Operator}} {{.T.Network}} <b>{{.Operator}}</b>.{{end}}</p>
 {{if not .House}}<h2>{{.T.Why}}</h2><p>{{.T.Chosen}}</p>
 <ul><li>{{if .Words}}{{.T.Words}} {{.Words}}{{else if .Ended}}{{.T.WordsEnded}}{{else}}{{.T.NoWords}}{{end}}</li>{{if .Surface}}<li>{{.T.Place}} {{.Surface}}</li>{{end}}{{if .HostApp}}<li>{{.T.App}} {{.HostApp}}</li>{{end}}{{if .Region}}<li>{{.T.Region}} {{.Region}}</li>{{end}}{{if .Language}}<li>{{.T.Language}} {{.Language}}</li>{{end}}
 <li>{{.T.Offered}}{{if .NoConsent}}{{.T.NotRemembered}}{{end}}</li></ul>
 <p>{{.T.Change}}</p>{{end}}
 {{if .Reported}}<p role="status"><b>{{.T.Thanks}}</b> {{.T.Received}}{{if .Answered}} {{.T.Decision}}{{end}}</p>
-{{else if .Report}}<h2>{{.T.Report}}</h2>
-<form method="post"><p>{{.T.Ask}}</p>
+{{else if .Report}}<h2 class="screen">{{.T.Report}}</h2>
+<form method="post" class="screen"><p>{{.T.Ask}}</p>
 {{if .Problem}}<p role="alert" class="problem">{{.Problem}}</p>{{end}}
 <p><label for="reason">{{.T.Reason}}</label><br><select id="reason" name="reason" required><option value="">{{.T.Choose}}</option>{{range .Reasons}}<option value="{{.Value}}"{{if .Chosen}} selected{{end}}>{{.Words}}</option>{{end}}</select></p>
 <p><label for="text">{{.T.Wrong}}</label><br><textarea id="text" name="text" rows="4" maxlength="1000">{{.Text}}</textarea></p>
@@ -45,6 +48,14 @@ dt{color:#555;font-size:.85rem;margin-top:.8rem}dd{margin:0;overflow-wrap:anywhe
 <p class="note">{{.T.EmailNote}}</p>
 <p><button>{{.T.Send}}</button></p></form>{{end}}</main></body></html>
 `))
+
+// operator returns the name of the network's operator, or the host of its pages.
+func (t *Tracker) operator() string {
+	if t.cfg.Operator != "" || t.deps.BaseURL == nil {
+		return t.cfg.Operator
+	}
+	return adtext.Host(t.deps.BaseURL())
+}
 
 // Words returns the recorded words that an auction's request shares with a campaign. Rare words,
 // sensitive words and the context are never recorded.
@@ -141,6 +152,7 @@ func (t *Tracker) showReceipt(c *gin.Context, auction token.Auction, of complain
 		"Advertiser": t.sponsor(c.Request.Context(), &auction, in),
 		"Surface":    auction.Surface, "HostApp": auction.HostApp, "Region": auction.Region,
 		"Language": auction.Language, "NoConsent": auction.NoConsent,
+		"Operator": t.operator(),
 		"Campaign": auction.CampaignID, "At": hourOf(auction.IssuedAt()), "PaidFor": paidFor,
 		"Report": t.deps.Complaints != nil && !auction.Sandbox, "Reported": of.filed, "Answered": of.Email != "",
 		"Problem": in.Problems[of.problem],

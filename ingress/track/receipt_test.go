@@ -79,7 +79,7 @@ func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
 	german := f.Do("GET", receipt, "", "Accept-Language", "de").Body.String()
 	for _, text := range []string{
 		"Beleg einer Anzeige", "Rosa (nicht geprüft; Konto " + advertiserID.String() + ")",
-		"Der Auftraggeber zahlt</dt><dd>für die Einblendung", "Diese Anzeige melden", "Sie ist Betrug",
+		"Der Auftraggeber zahlt</dt><dd>für die Impression", "Diese Anzeige melden", "Sie ist Betrug",
 		"der App, die sie zeigt: " + a.HostApp,
 	} {
 		require.Contains(t, german, text)
@@ -90,7 +90,7 @@ func TestReceiptSpeaksTheReadersLanguage(t *testing.T) {
 	f.tracker.deps.Sponsors = profiles{name: "Rosa", verified: true}
 	require.Contains(
 		t, f.Do("GET", receipt, "", "Accept-Language", "de").Body.String(),
-		"Rosa (von diesem Netz geprüft; Konto "+advertiserID.String()+")",
+		"Rosa (von diesem Netzwerk geprüft; Konto "+advertiserID.String()+")",
 	)
 	require.Contains(
 		t, f.Do("GET", receipt, "").Body.String(), "Rosa (verified by this network; account "+advertiserID.String()+")",
@@ -224,4 +224,21 @@ func TestWordsOnAReceipt(t *testing.T) {
 	require.Contains(t, page(token.PurposeReceipt, nil), "rare and sensitive words")
 	shared.words, shared.err = []string{"chess"}, errors.New("the store is away")
 	require.NotContains(t, page(token.PurposeReceipt, nil), "chess")
+}
+
+// The page names the operator, or the host of the network's pages. It has the colours of dark mode,
+// and prints without the form.
+func TestReceiptNamesTheOperator(t *testing.T) {
+	f := newFixture(t)
+	f.tracker.deps.Complaints = &filed{}
+	receipt := "/r/" + f.Ring.Sign(token.PurposeReceipt, auction(f.Now))
+	page := func() string { return f.Do("GET", receipt, "").Body.String() }
+	require.NotContains(t, page(), "ad network of")
+	f.tracker.deps.BaseURL = func() string { return "https://ads.example:8443/adnet" }
+	require.Contains(t, page(), "comes from the ad network of <b>ads.example</b>.")
+	f.tracker.cfg.Operator = "Wombat & Sons"
+	require.Contains(t, page(), "comes from the ad network of <b>Wombat &amp; Sons</b>.")
+	require.Contains(t, page(), "@media(prefers-color-scheme:dark)")
+	require.Contains(t, page(), "@media print")
+	require.Contains(t, page(), `<form method="post" class="screen">`)
 }

@@ -22,6 +22,7 @@ type receiptTexts struct {
 	Thanks, Received, Decision                    string
 	Report, Ask, Reason, Choose, Wrong            string
 	Email, EmailNote, Send                        string
+	Network                                       string            // before the operator's name
 	Unverified, Verified                          string            // after a sponsor's name, before the account's id
 	PaidFor                                       map[string]string // by billing model
 	Reasons                                       map[string]string // of [adreport.Reasons]
@@ -36,6 +37,7 @@ var receiptIn = []receiptTexts{{
 	Ad:      "Ad", LeadsTo: "Leads to", Sponsor: "Sponsor", Campaign: "Campaign", Pays: "The sponsor pays",
 	ShownAt: "Shown after the auction of",
 	Checked: "The signature of this receipt has just been verified.",
+	Network: "This receipt comes from the ad network of",
 	Why:     "Why this ad",
 	Chosen:  "An auction chose it from the ads that matched the request or page at that moment, based on:",
 	Words:   "words that the request and the ad share:",
@@ -80,6 +82,7 @@ var receiptIn = []receiptTexts{{
 	Pays:    "Der Auftraggeber zahlt",
 	ShownAt: "Gezeigt nach der Auktion vom",
 	Checked: "Die Signatur dieses Belegs wurde soeben geprüft.",
+	Network: "Dieser Beleg kommt vom Werbenetzwerk von",
 	Why:     "Warum diese Anzeige",
 	Chosen: "Eine Auktion hat sie unter den Anzeigen gewählt, die zu dem passten, was in diesem Augenblick " +
 		"gefragt oder gezeigt wurde, nach:",
@@ -92,9 +95,9 @@ var receiptIn = []receiptTexts{{
 	Offered:       "was der Auftraggeber geboten hat und wie oft seine Anzeige heute gezeigt wurde",
 	NotRemembered: "; gemerkt hat man sich von Ihnen nichts, denn Sie hatten nicht zugestimmt",
 	Change: "So ändern Sie das: Fragen Sie nach etwas anderem, wählen Sie in der App eine andere Sprache " +
-		"oder Region oder widerrufen Sie dort Ihre Einwilligung. Was die App diesem Netz mitteilt, steht in deren " +
-		"eigenen Einstellungen.",
-	Thanks: "Danke.", Received: "Ihre Meldung ist gespeichert; ein Mensch dieses Netzes sieht sie an.",
+		"oder Region oder widerrufen Sie dort Ihre Einwilligung. Was die App diesem Netzwerk mitteilt, steht in " +
+		"deren eigenen Einstellungen.",
+	Thanks: "Danke.", Received: "Ihre Meldung ist gespeichert; ein Mensch dieses Netzwerks sieht sie an.",
 	Decision: "Die Entscheidung kommt per E-Mail.",
 	Report:   "Diese Anzeige melden",
 	Ask:      "Ist sie rechtswidrig, irreführend oder nicht, was eine Anzeige sein soll? Ein Konto ist nicht nötig.",
@@ -103,10 +106,10 @@ var receiptIn = []receiptTexts{{
 	Email:      "E-Mail, wenn Sie die Entscheidung erfahren möchten",
 	EmailNote:  "Die E-Mail-Adresse dient allein der Entscheidung und wird mit ihr vergessen, spätestens nach 90 Tagen.",
 	Send:       "Meldung senden",
-	Unverified: "nicht geprüft; Konto", Verified: "von diesem Netz geprüft; Konto",
+	Unverified: "nicht geprüft; Konto", Verified: "von diesem Netzwerk geprüft; Konto",
 	PaidFor: map[string]string{
-		"cpm": "für die Einblendung", "cpc": "für einen Klick darauf", "cpa": "für einen Abschluss danach",
-		"vcpm": "für eine gesehene Einblendung",
+		"cpm": "für die Impression", "cpc": "für einen Klick darauf", "cpa": "für eine Conversion danach",
+		"vcpm": "für eine gesehene Impression",
 	},
 	Reasons: map[string]string{
 		"illegal": "Sie ist rechtswidrig", "misleading": "Sie ist irreführend", "offensive": "Sie ist anstößig",

@@ -47,6 +47,7 @@ const (
 type Config struct {
 	Unsigned string        `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"${unsigned_beacons}" enum:"record,bill" help:"Beacons without a token: record (counted per campaign and minute, neither stored nor billed) or bill (at the campaign's price)."`
 	AckWait  time.Duration `name:"ack-wait" env:"ADNET_ACK_WAIT" default:"750ms" help:"How long a beacon waits for Kafka before it is written to the spool."`
+	Operator string        `name:"operator" env:"ADNET_OPERATOR" help:"Name of the network's operator as readers see it on the receipt of an ad (default: the host of ADNET_BASE_URL)."`
 	Life     token.Life    `embed:""`
 	Traffic  TrafficConfig `embed:""`
 }
@@ -87,6 +88,7 @@ type Deps struct {
 	Unproven   UnprovenStore // nil: unverified events are counted only in metrics
 	Words      Words         // nil: receipts show no words
 	Sponsors   Sponsors      // nil: receipts name accounts by their ids
+	BaseURL    func() string // nil: receipts name no host as the operator
 	Now        func() time.Time
 }
 

@@ -170,6 +170,7 @@ func screens() []screen {
 		{"publisher", "/console/blocks", "Words and phrases"},
 		{"publisher", "/console/suitability", "Pregnancy loss and grief"},
 		{"publisher", "/console/security", "this one"},
+		{"publisher", "/console/webhooks", "New webhook"},
 		{"admin", "/console/review", "Review queue"},
 		{"admin", "/console/campaigns", "Total spend"},
 		{"admin", "/console/appeals", "Appeals"},

@@ -144,9 +144,73 @@ func TestAPauseIsNoConflict(t *testing.T) {
 	e.tab.Expect(`412 .*/api/campaigns/`)
 	e.open()
 	write(t, e.tab, `input[name=daily_budget]`, "31")
-	e.colleague(`{"min_relevance":0.25}`)
+	e.colleague(`{"deal_ids":["spring"]}`)
 	e.click("save")
 	e.saved()
 	require.EqualValues(t, 31, e.stored()["daily_budget"])
-	require.EqualValues(t, 0.25, e.stored()["min_relevance"])
+	require.Equal(t, []any{"spring"}, e.stored()["deal_ids"])
+}
+
+// Both versions stand beside each other, and the user chooses one for each field.
+func TestTheUserChoosesBetweenVersions(t *testing.T) {
+	e := newEdited(t)
+	e.tab.Expect(`412 .*/api/campaigns/`)
+	e.open()
+	write(t, e.tab, `input[name=headline]`, "Saddles for short tours")
+	write(t, e.tab, `input[name=daily_budget]`, "30")
+	e.colleague(`{"daily_budget":2,"cta_label":"Ride"}`)
+	e.click("save")
+	row := func(name, column string) string {
+		return `document.querySelector('[data-version=` + name + `] td:nth-of-type(` + column + `)')`
+	}
+	require.NoError(t, e.tab.Await(row("daily_budget", "1")+`?.textContent.trim() === '2'`))
+	require.NoError(t, e.tab.Await(row("daily_budget", "2")+`.textContent.trim() === '30'`))
+	require.NoError(t, e.tab.Await(row("daily_budget", "2")+`.querySelector('input').checked`))
+	require.NoError(t, e.tab.Await(row("cta_label", "1")+`.querySelector('input').checked`))
+	require.NoError(t, e.tab.Do(chromedp.Click(
+		`[data-version=daily_budget] td:nth-of-type(1) input`, chromedp.ByQuery, chromedp.NodeVisible,
+	)))
+	e.click("keep")
+	require.NoError(t, e.tab.Await(`document.querySelector('input[name=daily_budget]').value === '2'`))
+	e.click("save")
+	e.saved()
+	now := e.stored()
+	require.EqualValues(t, 2, now["daily_budget"])
+	require.Equal(t, "Ride", now["cta_label"])
+	require.Equal(t, "Saddles for short tours", now["headline"])
+}
+
+// The form has every choice of delivery: a target return, exact words, methods, a floor of its own
+// and the click id.
+func TestTheFormOffersAllChoices(t *testing.T) {
+	e := newEdited(t)
+	e.open()
+	choose := func(name, value string) {
+		require.NoError(t, e.tab.Do(chromedp.SetValue(`select[name=`+name+`]`, value, chromedp.ByQuery)))
+		require.NoError(t, e.tab.Do(chromedp.Evaluate(
+			`document.querySelector('select[name=`+name+`]').dispatchEvent(new Event('change',{bubbles:true}))`, nil,
+		)))
+	}
+	choose("aim", "target_roas")
+	require.NoError(t, e.tab.Await(`!!document.querySelector('input[name=target_roas]')`))
+	write(t, e.tab, `input[name=target_roas]`, "4.5")
+	choose("targeting", "exact")
+	choose("click_id", "off")
+	write(t, e.tab, `input[name=min_relevance]`, "0.75")
+	require.NoError(t, e.tab.Do(chromedp.Click(`input[name=methods][value=mcp]`, chromedp.ByQuery)))
+	e.click("save")
+	e.saved()
+	now := e.stored()
+	require.Equal(t, "target_roas", now["optimization_goal"])
+	require.EqualValues(t, 4.5, now["target_roas"])
+	require.Equal(t, "exact", now["targeting_mode"])
+	require.Equal(t, []any{"mcp"}, now["target_integration_methods"])
+	require.EqualValues(t, 0.75, now["min_relevance"])
+	require.Equal(t, "off", now["click_id"])
+	e.open()
+	require.NoError(t, e.tab.Await(`document.querySelector('select[name=aim]').value === 'target_roas'`))
+	choose("aim", "manual")
+	e.click("save")
+	e.saved()
+	require.Equal(t, "manual", e.stored()["optimization_goal"])
 }

@@ -40,6 +40,15 @@ test('an ad says who paid', () => {
     assert.ok(adBlock({ ...ad, advertiser: none }).text.startsWith('**Sponsored:** '));
 });
 
+test('the receipt is linked in the language of the reply', () => {
+  const german = { ...ad, disclosure_label: 'Anzeige', why_label: 'Warum [diese] Anzeige?' };
+  assert.ok(adBlock(german).text.includes(`· [Warum \\[diese\\] Anzeige?](${base}/r/x)`));
+  assert.ok(adBlock(ad).text.includes(`· [Why this ad?](${base}/r/x)`));
+  const labels = (one) => adMessage(one).components[0].components.map((button) => button.label);
+  assert.equal(labels(german)[1], 'Warum [diese] Anzeige?');
+  assert.equal(labels(ad)[1], 'Why this ad?');
+});
+
 /** value, with all that it has, protected against changes. */
 function frozen(value) {
   if (typeof value !== 'object' || value === null) return value;

@@ -30,9 +30,9 @@ import (
 
 // Size limits of the built files, in bytes of gzip.
 const (
-	maxSnippet = 5000      // the script on publishers' pages
-	maxInitial = 60 << 10  // JavaScript before the first screen
-	maxScript  = 160 << 10 // all JavaScript
+	maxSnippet = 5000     // the script on publishers' pages
+	maxInitial = 60 << 10 // JavaScript before the first screen
+	maxScript  = 180_000  // all JavaScript
 	maxStyle   = 15 << 10
 )
 

@@ -37,6 +37,7 @@ const screens = [
   ['placements', lazy(() => import('./screens/placements'))],
   ['keys', lazy(() => import('./screens/keys'))],
   ['integrate', lazy(() => import('./screens/integrate'))],
+  ['webhooks', lazy(() => import('./screens/webhooks'))],
   ['security', lazy(() => import('./screens/security'))],
   ['decisions', lazy(() => import('./screens/decisions'))],
   ['audit', lazy(() => import('./screens/audit'))],

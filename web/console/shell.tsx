@@ -194,6 +194,7 @@ function Menu({ at }: { at: string }) {
           ['auctions', 'chart', t().auctions],
           ['profile', 'home', t().profile],
           ['security', 'lock', t().security],
+          ['webhooks', 'out', t().webhooks],
           ['decisions', 'alert', t().decisions],
           ...(isAdmin.value ? [] : [['audit', 'book', t().auditLog] as [string, IconName, string]]),
         ]}

@@ -14,6 +14,7 @@ interface Ad {
   poster_url: string | null;
   cta_label: string;
   disclosure_label: string;
+  why_label?: string; // in another language than English
   advertiser?: { name: string }; // the payer, if the network permits its name
   receipt_url: string;
   tracking: { click: string; [event: string]: string };
@@ -113,7 +114,7 @@ const draw = (ad: Ad | undefined) => {
   const top = element('div', box, '', { class: 'top' });
   const by = ad.advertiser?.name;
   element('span', top, by ? `${ad.disclosure_label} · ${by}` : ad.disclosure_label);
-  link(top, 'Why this ad?', ad.receipt_url, { rel: 'noopener' });
+  link(top, ad.why_label || 'Why this ad?', ad.receipt_url, { rel: 'noopener' });
   element('button', top, '×', { type: 'button', 'aria-label': 'Close the ad' }).addEventListener(
     'click',
     () => {

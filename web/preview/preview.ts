@@ -5,10 +5,12 @@
 // the
 // policy of the page allows no connection, and the ad's own questions are answered here.
 import { adMessage } from '../sdk/src/discord';
+import { whyOf } from '../sdk/src/text';
 
 interface Ad {
   headline: string;
   disclosure_label: string;
+  why_label?: string;
   click_url: string;
   image_url: string;
   receipt_url: string;
@@ -78,7 +80,7 @@ function embed(ad: Ad) {
   const row = element('div', main, '', { class: 'buttons' });
   for (const label of [
     'cta_label' in ad && ad.cta_label ? String(ad.cta_label) : 'Learn more',
-    'Why this ad?',
+    whyOf(ad),
   ])
     element('span', row, label);
 }

@@ -18,6 +18,7 @@ interface Ad {
   viewable_url: string;
   receipt_url?: string;
   disclosure_label: string;
+  why_label?: string; // in another language than English
   advertiser?: { name: string }; // the payer, if the network permits its name
 }
 
@@ -375,7 +376,7 @@ const define = () => {
       box.append(foot);
       try {
         foot.append(
-          make('a', 'why', this.getAttribute('why') || 'Why this ad?', {
+          make('a', 'why', this.getAttribute('why') || ad.why_label || 'Why this ad?', {
             href: permitted(ad.receipt_url),
             target: '_blank',
             rel: 'noopener',

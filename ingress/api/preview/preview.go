@@ -45,8 +45,8 @@ type Campaigns interface {
 type Deps struct {
 	Campaigns Campaigns
 	BaseURL   func() string
-	// Disclosure is the label that marks an ad as one.
-	Disclosure string
+	// Labels returns the texts of the network beside an ad in a language.
+	Labels func(language string) offer.Labels
 	// VideoSec is the video length in VAST documents, in seconds.
 	VideoSec int64
 }
@@ -103,6 +103,14 @@ func (a *API) preview(
 	return a.of(draft)
 }
 
+// readersOf returns the language of a draft's readers, if there is only one.
+func readersOf(draft *campaign.Campaign) string {
+	if len(draft.Languages) != 1 {
+		return ""
+	}
+	return draft.Languages[0]
+}
+
 // of renders a draft for every surface that can show it. The demo's media stand in for media that
 // cannot be loaded; a draft without media is shown without.
 func (a *API) of(draft campaign.Campaign) (reply, error) {
@@ -119,7 +127,7 @@ func (a *API) of(draft campaign.Campaign) (reply, error) {
 	if !loads(draft.PosterURL) {
 		draft.PosterURL = ""
 	}
-	ad, err := offer.Preview(&draft, links, a.deps.Disclosure)
+	ad, err := offer.Preview(&draft, links, a.deps.Labels(readersOf(&draft)))
 	if err != nil {
 		return reply{}, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"adnet/ingress/api/preview"
 	"adnet/ingress/ingresstest"
+	"adnet/ingress/offer"
 	"adnet/internal/account"
 	"adnet/internal/campaign"
 	"adnet/internal/money"
@@ -40,7 +41,7 @@ func newWorld(t *testing.T) *world {
 		Store: w.Store.Campaigns, Announcer: noNodes{}, Now: w.Clock, CreditValue: money.USD,
 	})
 	preview.New(preview.Deps{
-		Campaigns: campaigns, BaseURL: w.HTTP.BaseURL, Disclosure: "Sponsored", VideoSec: 15,
+		Campaigns: campaigns, BaseURL: w.HTTP.BaseURL, Labels: new(offer.LabelConfig).Labels, VideoSec: 15,
 	}).Mount(w.HTTP)
 	pages, err := preview.NewPages(w.HTTP.BaseURL)
 	require.NoError(t, err)

@@ -79,7 +79,7 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	require.NoError(t, err)
 	frames.Mount(h)
 	preview.New(preview.Deps{
-		Campaigns: p.Campaigns, BaseURL: h.BaseURL, Disclosure: "Sponsored", VideoSec: 15,
+		Campaigns: p.Campaigns, BaseURL: h.BaseURL, Labels: new(offer.LabelConfig).Labels, VideoSec: 15,
 	}).Mount(h)
 	script, err := snippet.New()
 	require.NoError(t, err)

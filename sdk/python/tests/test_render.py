@@ -51,6 +51,16 @@ def test_an_ad_says_who_paid() -> None:
     assert "advertiser" not in AD.fields()
 
 
+def test_the_receipt_is_linked_in_the_language_of_the_reply() -> None:
+    german = replace(AD, disclosure_label="Anzeige", why_label="Warum [diese] Anzeige?")
+    assert rf"· [Warum \[diese\] Anzeige?]({BASE}/r/x)" in ad_block(german)["text"]
+    assert f"· [Why this ad?]({BASE}/r/x)" in ad_block(AD)["text"]
+    for one, why in ((german, "Warum [diese] Anzeige?"), (AD, "Why this ad?")):
+        assert ad_message(one)["components"][0]["components"][1]["label"] == why
+    assert german.public()["why_label"] == "Warum [diese] Anzeige?"
+    assert "why_label" not in AD.fields()
+
+
 def test_a_result_keeps_what_it_had() -> None:
     had = {
         "content": [{"type": "text", "text": "answer"}],

@@ -175,7 +175,7 @@ const de: Texts<typeof en> = {
   erased: 'Gelöscht',
   seat: 'Seat',
   itsCampaigns: 'Kampagnen',
-  its: 'Audit-Log',
+  its: 'Protokoll',
   restoreSure: (who) => `${who} entsperren?`,
   roleSure: (who, role) => `Rolle von ${who} auf ${role} ändern?`,
   restoreHelp: 'Schlüssel und Kampagnen funktionieren wieder. Der Nutzer muss sich neu anmelden.',
@@ -210,7 +210,7 @@ const de: Texts<typeof en> = {
   joinWith: 'ID des anderen Kontos',
   automatic: 'Zurücknehmen',
   automaticSure: (who) => `Die Entscheidung über die Familie von ${who} zurücknehmen?`,
-  familyReason: 'Begründung (für das Audit-Log)',
+  familyReason: 'Begründung (für das Protokoll)',
   familyDone: (who) => `Gespeichert für ${who}`,
   reportsLead:
     'Meldungen von Lesern über die Belege von Anzeigen. Eine Meldung zählt einmal, und ' +

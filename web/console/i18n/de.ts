@@ -1,10 +1,13 @@
 import type { Messages } from './en';
 import { advert } from './advert.de';
+import { errors, fieldNames } from './errors.de';
 import { market } from './market.de';
 
 export const de: Messages = {
   ...advert,
   ...market,
+  fieldNames,
+  errors,
   landingTitle: 'adnet: Werbung für KI-Anwendungen',
   landingHead: 'Werbung, die ins Gespräch passt',
   landingLead:
@@ -66,6 +69,7 @@ export const de: Messages = {
   earnings: 'Einnahmen',
   integrate: 'Einbinden',
   keys: 'API-Schlüssel',
+  webhooks: 'Webhooks',
   reviewQueue: 'Prüfliste',
   users: 'Konten',
   apiDocs: 'API-Referenz',
@@ -447,7 +451,7 @@ export const de: Messages = {
   ledger: 'Hauptbuch',
   accounts: 'Konten',
   cases: 'Quarantäne und Zahlungen',
-  auditLog: 'Audit-Log',
+  auditLog: 'Protokoll',
   reports: 'Gemeldete Anzeigen',
   appeals: 'Beschwerden',
   decisions: 'Entscheidungen',

@@ -1,10 +1,14 @@
 import { advert } from './advert.en';
+import { fieldNames, type ErrorTexts } from './errors';
 import { market } from './market.en';
 
 /** The texts of the pages. A language without one of them does not compile. */
 export const en = {
   ...advert,
   ...market,
+  fieldNames,
+  /** The messages of the API, which are in English. */
+  errors: undefined as ErrorTexts | undefined,
   landingTitle: 'adnet: ads for AI applications',
   landingHead: 'Ads that belong in the conversation',
   landingLead:
@@ -63,6 +67,7 @@ export const en = {
   refusals: 'Refused requests',
   integrate: 'Integrate',
   keys: 'API keys',
+  webhooks: 'Webhooks',
   reviewQueue: 'Review queue',
   users: 'Users',
   apiDocs: 'API reference',

@@ -33,7 +33,7 @@ const en = {
 };
 
 const de: typeof en = {
-  title: 'Audit-Log',
+  title: 'Protokoll',
   leadOwn:
     'Was mit Ihrem Konto geschah, und durch wen. Einträge lassen sich weder ändern noch entfernen.',
   leadAll:

@@ -60,6 +60,7 @@ export const market: Pick<Messages, keyof typeof english> = {
   aims: {
     manual: 'Manuelle Gebote',
     target_cpa: 'Ziel-Kosten je Conversion',
+    target_roas: 'Zielertrag der Ausgaben',
     max_conversions: 'So viele Conversions, wie das Budget erlaubt',
   },
   targetCPA: 'Ziel-Kosten je Conversion in USD',

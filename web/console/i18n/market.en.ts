@@ -55,6 +55,7 @@ export const market = {
   aims: {
     manual: 'Manual bids',
     target_cpa: 'Target cost per conversion',
+    target_roas: 'Target return on spend',
     max_conversions: 'As many conversions as the budget allows',
   },
   targetCPA: 'Target cost per conversion in USD',

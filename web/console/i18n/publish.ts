@@ -129,7 +129,7 @@ const de: Texts<typeof en> = {
   pendingHelp: 'Noch deckt sie keine Belastung',
   worth: (usd) => `Ein Credit ist ${usd} Kampagnenbudget wert`,
   ownECPM: 'Ihr eCPM',
-  ownECPMHelp: 'Der Wert Ihrer Credits für 1.000 Einblendungen',
+  ownECPMHelp: 'Der Wert Ihrer Credits für 1.000 Impressionen',
   paidECPM: 'eCPM der Werbetreibenden',
 };
 

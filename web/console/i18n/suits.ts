@@ -38,21 +38,13 @@ const trades: Trades = {
 const en = {
   subjects,
   trades,
-  sensitive: 'Sensitive conversations in which it may run',
   sensitiveHelp:
     'Only in apps whose publisher also allows the subject. Nothing is selected by default.',
-  excluded: 'Conversations in which it never runs',
-  restricted: 'Restricted trades',
   restrictedHelp:
     'Select what you advertise. A reviewer checks the campaign first, and again after ' +
     'every change here. Alcohol, gambling, dating, weight loss, weapons and tobacco are ' +
     'shown only to adults. Politics may be disabled in this network.',
   none: 'none',
-  rules: {
-    restricted_trade: 'A restricted trade',
-    trade_undeclared: 'An undeclared trade',
-    never_words: 'Words of subjects without ads',
-  } as Record<string, string>,
 };
 
 type Texts<T> = { [K in keyof T]: T[K] extends string ? string : Texts<T[K]> };
@@ -87,22 +79,14 @@ const de: Texts<typeof en> = {
     tobacco: 'Tabak',
     politics: 'Politik',
   },
-  sensitive: 'Heikle Gespräche, in denen sie laufen darf',
   sensitiveHelp:
     'Nur in Apps, deren Publisher das Thema ebenfalls erlaubt. Anfangs ist nichts ausgewählt.',
-  excluded: 'Gespräche, in denen sie nie läuft',
-  restricted: 'Beschränkte Branchen',
   restrictedHelp:
     'Wählen Sie aus, wofür Sie werben. Zuerst prüft ein Mensch die Kampagne, und nach ' +
     'jeder Änderung hier noch einmal. Alkohol, Glücksspiel, Partnersuche, Abnehmen, ' +
     'Waffen und Tabak sehen nur Erwachsene. Politik kann in diesem Netzwerk ' +
     'abgeschaltet sein.',
   none: 'keine',
-  rules: {
-    restricted_trade: 'Eine beschränkte Branche',
-    trade_undeclared: 'Eine nicht angegebene Branche',
-    never_words: 'Wörter zu Themen ohne Anzeigen',
-  },
 };
 
 export const suits = () => texts(en, de);

@@ -7,6 +7,7 @@ import { Icon } from '../ui/icons';
 import { CSV } from '../ui/csv';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page, Status } from '../ui/page';
+import { finding } from '../ui/words';
 import { measures, type Measure } from './measures';
 
 type Campaign = Schemas['Campaign'];
@@ -149,7 +150,7 @@ function Needs({ campaigns }: { campaigns: Campaign[] }) {
     const spent = (of: number, all: number) => micros(all) > 0n && micros(of) >= micros(all);
     if (c.status === 'rejected') return [{ c, why: t().needRejected(c.review?.notes ?? '') }];
     if (c.status === 'in_review' && c.policy_violations.length > 0)
-      return [{ c, why: t().needViolations(c.policy_violations[0]!.message) }];
+      return [{ c, why: t().needViolations(finding(c.policy_violations[0]!)) }];
     if (c.status === 'active' && spent(c.spent_total, c.total_budget))
       return [{ c, why: t().needTotal }];
     if (c.status === 'active' && spent(c.spent_today, c.daily_budget))

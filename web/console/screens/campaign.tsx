@@ -11,6 +11,7 @@ import { Card, Figure, Gauge, Page, Status } from '../ui/page';
 import { Preview } from '../ui/preview';
 import { barred, Stopped } from '../ui/stopped';
 import { Took } from '../ui/took';
+import { atField, label } from '../ui/words';
 import { measures, type Measure } from './measures';
 
 type Campaign = Schemas['Campaign'];
@@ -137,9 +138,9 @@ function Screen({ id }: { id: string }) {
                   <dd>{c.end_at ? time(c.end_at) : t().never}</dd>
                   <dt>{t().words}</dt>
                   <dd>{c.target_intent_tokens.join(', ') || t().everybody}</dd>
-                  <dt>{suits().restricted}</dt>
+                  <dt>{label('trades')}</dt>
                   <dd data-part="trades">{titles(c.trades, suits().trades)}</dd>
-                  <dt>{suits().sensitive}</dt>
+                  <dt>{label('sensitive_contexts')}</dt>
                   <dd>{titles(c.sensitive_contexts, suits().subjects)}</dd>
                 </dl>
               </Card>
@@ -168,10 +169,7 @@ function Violations({ of: c }: { of: Campaign }) {
       {c.review?.notes && <p>{c.review.notes}</p>}
       <ul>
         {c.policy_violations.map((v) => (
-          <li key={v.rule + v.field}>
-            <b>{v.field}</b>: {suits().rules[v.rule] && <>{suits().rules[v.rule]}: </>}
-            {v.message}
-          </li>
+          <li key={v.rule + v.field}>{atField(v)}</li>
         ))}
       </ul>
       <p>

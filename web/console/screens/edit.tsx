@@ -2,9 +2,8 @@ import { useState } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
-import { suits } from '../i18n/suits';
 import { base, t, usd } from '../state';
-import { changes, differing, draftOf, fields, merged, type Draft } from '../ui/draft';
+import { changes, differing, draftOf, fields, type Draft } from '../ui/draft';
 import {
   atFields,
   AudienceFields,
@@ -21,6 +20,7 @@ import { Forecast } from '../ui/forecast';
 import { Loaded, useLoad } from '../ui/load';
 import { Card, Page } from '../ui/page';
 import { Preview } from '../ui/preview';
+import { Versions } from '../ui/versions';
 
 /** The form to edit a campaign. Input is checked and previewed before it is saved. */
 export default function Edit() {
@@ -37,44 +37,6 @@ export default function Edit() {
 }
 
 type Campaign = Schemas['Campaign'];
-
-/** The label of a field of the form. */
-const named = (name: keyof Draft): string =>
-  ({
-    name: t().ownName,
-    headline: t().headline,
-    subtext: t().subtext,
-    cta_label: t().button,
-    cta_url: t().landingPage,
-    media_url: t().picture,
-    logo_url: t().logo,
-    format: t().format,
-    poster_url: t().poster,
-    skippable_after_sec: t().skippable,
-    billing_model: t().goal,
-    billing_event: t().paidEvent,
-    bid_amount: t().bid,
-    daily_budget: t().dailyBudget,
-    total_budget: t().totalBudget,
-    pacing: t().pacing,
-    frequency_cap: t().frequencyCap,
-    tokens: t().words,
-    tools: t().tools,
-    hosts: t().hosts,
-    regions: t().regions,
-    languages: t().languages,
-    surfaces: t().surfacesLabel,
-    start_at: t().starts,
-    end_at: t().ends,
-    aim: t().aim,
-    target_cpa: t().targetCPA,
-    conversion_type: t().paidConversion,
-    categories: t().categories,
-    exclude_contexts: suits().excluded,
-    sensitive_contexts: suits().sensitive,
-    trades: suits().restricted,
-    paid_by: t().paidBy,
-  })[name];
 
 /** Saves the changes of d in was, and again if others changed only what the form does not show. */
 async function change(was: Campaign, d: Draft): Promise<void> {
@@ -125,8 +87,8 @@ function Form({ stored }: { stored: Campaign }) {
       setBusy(false);
     }
   };
-  const load = (to: Campaign, own: boolean) => {
-    setDraft(own ? merged(d, draftOf(was), draftOf(to)) : draftOf(to));
+  const load = (to: Campaign, draft: Draft, own: boolean) => {
+    setDraft(draft);
     setWas(to);
     setPresent(null);
     setKept(own);
@@ -169,17 +131,13 @@ function Form({ stored }: { stored: Campaign }) {
             </p>
           )}
           {present && (
-            <div class="notice" role="alert" data-stale="">
-              <p>{t().stale(differing(draftOf(present), draftOf(was)).map(named).join(', '))}</p>
-              <div class="row">
-                <button type="button" data-act="keep" onClick={() => load(present, true)}>
-                  {t().staleKeep}
-                </button>
-                <button type="button" data-act="drop" onClick={() => load(present, false)}>
-                  {t().staleDrop}
-                </button>
-              </div>
-            </div>
+            <Versions
+              key={present.config_version}
+              from={draftOf(was)}
+              mine={d}
+              present={draftOf(present)}
+              onLoad={(to, own) => load(present, to, own)}
+            />
           )}
           {kept && (
             <p class="good" role="status">

@@ -10,6 +10,7 @@ import { useKeys } from '../ui/keys';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Page } from '../ui/page';
 import { Preview } from '../ui/preview';
+import { finding, label } from '../ui/words';
 
 type Campaign = Schemas['Campaign'];
 type Reported = Schemas['Reported'];
@@ -84,8 +85,7 @@ const take = (text: string, campaigns: Campaign[], decision: Decision, notes: st
     campaigns.map((c) => ({ id: c.id, decision, notes, config_version: c.config_version })),
   );
 const title = (c: Campaign) => c.name || c.headline;
-const findings = (c: Campaign) =>
-  c.policy_violations.map((v) => suits().rules[v.rule] ?? v.message).join(', ');
+const findings = (c: Campaign) => c.policy_violations.map(finding).join(' ');
 
 function Queue({
   campaigns,
@@ -263,11 +263,8 @@ function Queue({
               <ul class="violations">
                 {c.policy_violations.map((v) => (
                   <li key={v.rule + v.field}>
-                    <b>{v.field}</b> <span class="mono">{v.rule}</span>
-                    <p>
-                      {suits().rules[v.rule] && <>{suits().rules[v.rule]}: </>}
-                      {v.message}
-                    </p>
+                    <b>{label(v.field) ?? v.field}</b> <span class="mono">{v.rule}</span>
+                    <p>{finding(v)}</p>
                   </li>
                 ))}
               </ul>
@@ -279,7 +276,7 @@ function Queue({
               <p data-part="reach">{t().reach.pages}</p>
             )}
             <dl class="facts">
-              <dt>{suits().restricted}</dt>
+              <dt>{label('trades')}</dt>
               <dd data-part="trades">{titles(c.trades, suits().trades)}</dd>
             </dl>
             <Said of={reported.get(c.id)} />

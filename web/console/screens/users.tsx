@@ -6,6 +6,7 @@ import { count, t, time, user } from '../state';
 import { Ask, type Asked } from '../ui/ask';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Page, Pages } from '../ui/page';
+import { finding } from '../ui/words';
 
 type Account = Schemas['Account'];
 const perPage = 50;
@@ -274,7 +275,7 @@ function Table({
                       {u.name_findings.length > 0 && (
                         <ul class="problem">
                           {u.name_findings.map((f) => (
-                            <li key={f.rule}>{f.message}</li>
+                            <li key={f.rule}>{finding(f)}</li>
                           ))}
                         </ul>
                       )}

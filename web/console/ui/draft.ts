@@ -1,6 +1,8 @@
 import type { Schemas } from '../../shared/api';
 import { decimal, micros, typedNumber } from '../../shared/money';
+import { choices } from '../i18n/choices';
 import { t, usd } from '../state';
+import { label } from './words';
 
 export type Fields = Schemas['CampaignFields'];
 type Aim = Schemas['Campaign']['optimization_goal'];
@@ -34,6 +36,11 @@ export interface Draft {
   end_at: string;
   aim: Aim;
   target_cpa: string;
+  target_roas: string;
+  targeting: 'broad' | 'exact';
+  methods: string;
+  min_relevance: string;
+  click_id: 'on' | 'off';
   conversion_type: string;
   categories: string;
   exclude_contexts: string;
@@ -70,6 +77,11 @@ export const blank: Draft = {
   end_at: '',
   aim: 'manual',
   target_cpa: '',
+  target_roas: '',
+  targeting: 'broad',
+  methods: '',
+  min_relevance: '0',
+  click_id: 'on',
   conversion_type: '',
   categories: '',
   exclude_contexts: '',
@@ -86,9 +98,14 @@ const sentAs: Partial<Record<keyof Draft, string>> = {
   regions: 'target_regions',
   languages: 'target_languages',
   surfaces: 'target_surfaces',
+  targeting: 'targeting_mode',
+  methods: 'target_integration_methods',
   aim: 'optimization_goal',
   paid_by: 'use_ad_credit',
 };
+/** The label of a field of the form. */
+export const labelOf = (name: keyof Draft): string => label(sentAs[name] ?? name) ?? name;
+
 /** The field of a draft named by an answer of the API, if the form has it. */
 export function fieldOf(name: string | undefined): keyof Draft | undefined {
   return (Object.keys(blank) as (keyof Draft)[]).find((key) => (sentAs[key] ?? key) === name);
@@ -147,6 +164,11 @@ export function fields(d: Draft, was?: Dates): Fields {
     trades: codes(d.trades) as Fields['trades'],
     optimization_goal: d.billing_model === 'cpm' ? d.aim : 'manual',
     ...(d.target_cpa ? { target_cpa: typedNumber(d.target_cpa) } : {}),
+    ...(d.target_roas ? { target_roas: typedNumber(d.target_roas) } : {}),
+    targeting_mode: d.targeting,
+    target_integration_methods: codes(d.methods) as Fields['target_integration_methods'],
+    min_relevance: typedNumber(d.min_relevance || '0'),
+    click_id: d.click_id,
     ...(d.billing_model === 'cpa' ? { conversion_type: d.conversion_type } : {}),
   };
 }
@@ -159,8 +181,9 @@ export function changes(d: Draft, from: Draft, was: Dates): Fields {
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
   );
   const all: Record<string, unknown> = Object.fromEntries(changed);
-  // An emptied name or button gets its default.
-  for (const name of ['name', 'cta_label']) if (name in before && !(name in now)) all[name] = null;
+  // An emptied field of these gets its default.
+  for (const name of ['name', 'cta_label', 'target_roas'])
+    if (name in before && !(name in now)) all[name] = null;
   // The API chooses a bid for another goal unless the bid is sent with it.
   if ('optimization_goal' in all || 'billing_model' in all) all.bid_amount = now.bid_amount;
   return all as Fields;
@@ -208,6 +231,11 @@ export function draftOf(c: Schemas['Campaign']): Draft {
     end_at: typedTime(c.end_at),
     aim: c.optimization_goal,
     target_cpa: micros(c.target_cpa) > 0n ? amount(c.target_cpa) : '',
+    target_roas: micros(c.target_roas) > 0n ? amount(c.target_roas!) : '',
+    targeting: c.targeting_mode,
+    methods: c.target_integration_methods.join(', '),
+    min_relevance: amount(c.min_relevance),
+    click_id: c.click_id,
     conversion_type: c.conversion_type,
     categories: c.categories.join(', '),
     exclude_contexts: c.exclude_contexts.join(', '),
@@ -231,7 +259,7 @@ export type Step = (typeof steps)[number];
 
 /** The fields of each step. */
 export const asks: Record<Step, (keyof Draft)[]> = {
-  goal: ['billing_model', 'aim', 'billing_event', 'target_cpa', 'conversion_type'],
+  goal: ['billing_model', 'aim', 'billing_event', 'target_cpa', 'target_roas', 'conversion_type'],
   audience: [
     'tokens',
     'tools',
@@ -239,6 +267,9 @@ export const asks: Record<Step, (keyof Draft)[]> = {
     'surfaces',
     'regions',
     'languages',
+    'targeting',
+    'methods',
+    'min_relevance',
     'sensitive_contexts',
     'exclude_contexts',
   ],
@@ -253,6 +284,7 @@ export const asks: Record<Step, (keyof Draft)[]> = {
     'skippable_after_sec',
     'logo_url',
     'categories',
+    'click_id',
     'trades',
     'name',
   ],
@@ -282,6 +314,10 @@ export function problemsOf(step: Step, d: Draft): Problems {
     if (!typed || n < micros(low) || n > micros(high))
       found[name] = t().mendAmount(usd(low), usd(high));
   };
+  const isFrom = (name: keyof Draft, low: bigint, high: number) => {
+    const n = micros(d[name].trim());
+    return n >= low && n <= micros(high);
+  };
   const whole = (name: keyof Draft, most: number, mend: string) => {
     if (!/^\d{1,4}$/.test(d[name].trim()) || Number(d[name]) > most) found[name] = mend;
   };
@@ -293,6 +329,11 @@ export function problemsOf(step: Step, d: Draft): Problems {
     case 'goal':
       if (d.billing_model === 'cpm' && d.aim === 'target_cpa')
         within('target_cpa', 0.01, 10_000_000);
+      if (d.billing_model === 'cpm' && d.aim === 'target_roas' && !isFrom('target_roas', 1n, 1e6))
+        found.target_roas = choices().mendROAS;
+      break;
+    case 'audience':
+      if (!isFrom('min_relevance', 0n, 1)) found.min_relevance = choices().mendRelevance;
       break;
     case 'creative':
       if (!d.headline.trim()) found.headline = t().mendHeadline;

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
-import { count, t } from '../state';
+import { choices } from '../i18n/choices';
 import { suits } from '../i18n/suits';
-import { codes, fields, fieldOf, type Dates, type Draft, type Problems } from './draft';
-import { words } from './load';
+import { count, t } from '../state';
+import { codes, fields, fieldOf, labelOf, type Dates, type Draft, type Problems } from './draft';
+import { atField, finding as textOf, words } from './words';
 
 /** A draft under edit and its problems. */
 export interface Editor {
@@ -107,7 +108,7 @@ function Some({
   help,
 }: {
   of: Editor;
-  name: 'trades' | 'sensitive_contexts' | 'exclude_contexts';
+  name: 'trades' | 'sensitive_contexts' | 'exclude_contexts' | 'methods';
   label: string;
   options: Record<string, string>;
   help?: string;
@@ -154,7 +155,7 @@ export function GoalFields({ of }: { of: Editor }) {
     <>
       <div class="fields">
         <Choice of={of} name="billing_model" label={t().goal} options={t().goals} />
-        {d.billing_model === 'cpm' && d.aim !== 'target_roas' && (
+        {d.billing_model === 'cpm' && (
           <Choice of={of} name="aim" label={t().aim} options={t().aims} />
         )}
         {d.billing_model === 'cpm' && d.aim === 'manual' && (
@@ -176,7 +177,23 @@ export function GoalFields({ of }: { of: Editor }) {
             inputMode="decimal"
           />
         )}
+        {d.billing_model === 'cpm' && d.aim === 'target_roas' && (
+          <Text
+            of={of}
+            name="target_roas"
+            label={labelOf('target_roas')}
+            type="number"
+            min={0.000001}
+            max={1000000}
+            step="any"
+            required
+            inputMode="decimal"
+          />
+        )}
       </div>
+      {d.billing_model === 'cpm' && d.aim === 'target_roas' && (
+        <p class="note">{choices().roasHelp}</p>
+      )}
       {d.billing_model === 'cpm' && d.aim !== 'manual' && <p class="note">{t().aimHelp}</p>}
       {d.billing_model === 'cpm' && d.aim === 'manual' && d.billing_event === 'viewable' && (
         <p class="note">{t().paidEventHelp}</p>
@@ -203,15 +220,44 @@ export function AudienceFields({ of }: { of: Editor }) {
         />
         <Text of={of} name="regions" label={t().regions} placeholder="us, de" />
         <Text of={of} name="languages" label={t().languages} placeholder="en, de" />
+        <Choice
+          of={of}
+          name="targeting"
+          label={labelOf('targeting')}
+          options={choices().targeting}
+        />
+        <Text
+          of={of}
+          name="min_relevance"
+          label={labelOf('min_relevance')}
+          type="number"
+          min={0}
+          max={1}
+          step="any"
+          inputMode="decimal"
+        />
       </div>
+      <p class="note">{choices().relevanceHelp}</p>
+      <Some
+        of={of}
+        name="methods"
+        label={labelOf('methods')}
+        options={choices().methods}
+        help={choices().methodsHelp}
+      />
       <Some
         of={of}
         name="sensitive_contexts"
-        label={suits().sensitive}
+        label={labelOf('sensitive_contexts')}
         options={suits().subjects}
         help={suits().sensitiveHelp}
       />
-      <Some of={of} name="exclude_contexts" label={suits().excluded} options={suits().subjects} />
+      <Some
+        of={of}
+        name="exclude_contexts"
+        label={labelOf('exclude_contexts')}
+        options={suits().subjects}
+      />
     </>
   );
 }
@@ -270,11 +316,13 @@ export function CreativeFields({ of }: { of: Editor }) {
         <Text of={of} name="logo_url" label={t().logo} type="url" placeholder="https://" />
         <Text of={of} name="categories" label={t().categories} />
         <Text of={of} name="name" label={t().ownName} maxLength={200} />
+        <Choice of={of} name="click_id" label={labelOf('click_id')} options={choices().clickID} />
       </div>
+      <p class="note">{choices().clickIDHelp}</p>
       <Some
         of={of}
         name="trades"
-        label={suits().restricted}
+        label={labelOf('trades')}
         options={suits().trades}
         help={suits().restrictedHelp}
       />
@@ -391,7 +439,7 @@ export function atFields(finding: Finding): Problems {
   const found: Problems = {};
   for (const v of finding.violations) {
     const name = fieldOf(v.field);
-    if (name) found[name] = [found[name], v.message].filter(Boolean).join(' ');
+    if (name) found[name] = [found[name], textOf(v)].filter(Boolean).join(' ');
   }
   if (finding.field) found[finding.field] = finding.problem;
   return found;
@@ -411,9 +459,7 @@ export function Policy({ finding, ready }: { finding: Finding; ready: boolean })
           <p>{t().willWait}</p>
           <ul>
             {finding.violations.map((v) => (
-              <li key={v.rule + v.field}>
-                <b>{v.field}</b>: {v.message}
-              </li>
+              <li key={v.rule + v.field}>{atField(v)}</li>
             ))}
           </ul>
         </div>

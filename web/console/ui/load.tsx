@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
 import { ApiError } from '../../shared/api';
-import { clock, t } from '../state';
+import { t } from '../state';
+import { words } from './words';
+
+export { words };
 
 export type State<T> =
   | { is: 'loading' }
@@ -54,20 +57,6 @@ export function useLoad<T>(load: () => Promise<T>, keys: unknown[], keep = 0): L
     setTurn((n) => n + 1);
   };
   return { ...state, reload };
-}
-
-/**
- * The message for an error: the API's, or a message of the console if the API did not answer.
- */
-export function words(error: unknown): string {
-  if (!(error instanceof ApiError)) return String(error);
-  if (error.code === 'unreachable') return t().errorUnreachable;
-  if (error.status === 403) return error.message || t().forbidden;
-  if (error.status === 429) {
-    const seconds = error.retryAfter ?? 60;
-    return t().errorBusy(seconds, clock(error.at + seconds * 1000));
-  }
-  return error.message || t().errorUnknown;
 }
 
 /** Shows the data of a screen in each loading state. */

@@ -1,7 +1,7 @@
 /**
  * An ad as a Discord message. The renderer has no dependency: it writes what Discord's API takes.
  */
-import { cut, inert, label as labelOf } from './text.js';
+import { cut, inert, label as labelOf, whyOf } from './text.js';
 import type { Ad, PublicAd } from './types.js';
 
 /** Discord's limits, in UTF-16 units. */
@@ -34,7 +34,7 @@ export interface AdMessage {
 export function adMessage(ad: Ad | PublicAd): AdMessage {
   const buttons = [
     button(ad.cta_label || 'Learn more', ad.click_url),
-    button('Why this ad?', ad.receipt_url),
+    button(whyOf(ad), ad.receipt_url),
   ].filter((one) => one !== undefined);
   const short = ad.click_url.length <= limits.url;
   return {

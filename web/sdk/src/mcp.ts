@@ -5,7 +5,7 @@
  */
 import { card } from './card.gen.js';
 import type { Adnet } from './client.js';
-import { inert, label, link } from './text.js';
+import { inert, label, link, whyOf } from './text.js';
 import { publicAd, type Ad, type AdRequest, type PublicAd } from './types.js';
 
 /** The resource that shows an ad. */
@@ -124,7 +124,7 @@ export function addAd<const R extends ToolResult>(
 export function adBlock(ad: Ad | PublicAd): TextBlock {
   const lines = [`**${inert(label(ad))}:** ${inert(ad.headline)}`];
   if (ad.body) lines.push(inert(ad.body));
-  const why = ad.receipt_url ? ` · [Why this ad?](${link(ad.receipt_url)})` : '';
+  const why = ad.receipt_url ? ` · [${inert(whyOf(ad))}](${link(ad.receipt_url)})` : '';
   lines.push(`[${inert(ad.cta_label || ad.headline)}](${link(ad.click_url)})${why}`);
   return {
     type: 'text',

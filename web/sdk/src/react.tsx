@@ -4,7 +4,7 @@
  */
 import { createElement, useEffect, useRef, useState, type ReactElement } from 'react';
 import type { Adnet } from './client.js';
-import { label } from './text.js';
+import { label, whyOf } from './text.js';
 import type { Ad, AdRequest, AdResult, PublicAd } from './types.js';
 import { Watch } from './viewable.gen.js';
 
@@ -49,7 +49,7 @@ async function beacon(url: string | undefined): Promise<void> {
 export interface AdCardProps {
   ad: Ad | PublicAd | undefined;
   className?: string;
-  /** The text of the link to why the ad was shown. */
+  /** The text of the link to why the ad was shown, instead of the reply's. */
   why?: string;
 }
 
@@ -57,7 +57,7 @@ export interface AdCardProps {
  * An ad with its label, its counted link and the receipt; nothing without an ad. Reports the
  * impression when the ad is on the screen and `viewable` when it was for a second.
  */
-export function AdCard({ ad, className, why = 'Why this ad?' }: AdCardProps): ReactElement | null {
+export function AdCard({ ad, className, why }: AdCardProps): ReactElement | null {
   const place = useRef<HTMLElement>(null);
   const { impression_url, viewable_url } = ad ?? {};
   useEffect(() => {
@@ -96,7 +96,7 @@ export function AdCard({ ad, className, why = 'Why this ad?' }: AdCardProps): Re
       </a>{' '}
       {ad.receipt_url ? (
         <a href={ad.receipt_url} target="_blank" rel="noopener">
-          {why}
+          {why ?? whyOf(ad)}
         </a>
       ) : null}
     </aside>

@@ -17,7 +17,7 @@ function invalid(what: string): { kind: 'error'; error: ReplyError } {
 }
 
 const texts = ['ad_id', 'auction_id', 'type', 'headline', 'disclosure_label'];
-const optionalTexts = ['body', 'cta_label'];
+const optionalTexts = ['body', 'cta_label', 'why_label'];
 // What a reader may follow or a page may load.
 const links = ['click_url', 'impression_url'];
 const optionalLinks = ['viewable_url', 'receipt_url', 'image_url'];

@@ -8,6 +8,9 @@ export function label(ad: { disclosure_label: string; advertiser?: { name: strin
     : ad.disclosure_label;
 }
 
+/** The text of the link to why an ad was shown: the reply's, which is in the reader's language. */
+export const whyOf = (ad: { why_label?: string }): string => ad.why_label || 'Why this ad?';
+
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /** text as Markdown that shows exactly its characters, on one line. */

@@ -25,7 +25,7 @@ def ad_message(ad: Ad) -> dict[str, Any]:
     # Of a video the address is the film's, which is no picture.
     if ad.type != "video" and ad.image_url.startswith("https://"):
         embed["image"] = {"url": ad.image_url}
-    links = ((ad.cta_label or "Learn more", ad.click_url), ("Why this ad?", ad.receipt_url))
+    links = ((ad.cta_label or "Learn more", ad.click_url), (ad.why(), ad.receipt_url))
     buttons = [
         {"type": 2, "style": 5, "label": cut(label, _LABEL), "url": url} for label, url in links if 0 < len(url) <= _URL
     ]

@@ -87,7 +87,7 @@ def ad_block(ad: Ad) -> dict[str, Any]:
     lines = [f"**{inert(ad.label())}:** {inert(ad.headline)}"]
     if ad.body:
         lines.append(inert(ad.body))
-    why = f" · [Why this ad?]({link(ad.receipt_url)})" if ad.receipt_url else ""
+    why = f" · [{inert(ad.why())}]({link(ad.receipt_url)})" if ad.receipt_url else ""
     lines.append(f"[{inert(ad.cta_label or ad.headline)}]({link(ad.click_url)}){why}")
     return {"type": "text", "text": "\n\n".join(lines), "annotations": {"audience": ["user"], "priority": 0.1}}
 

@@ -35,6 +35,8 @@ class Ad:
     cta_label: str = ""
     viewable_url: str = ""
     receipt_url: str = ""
+    #: The text of the link to ``receipt_url`` in another language than English; see ``why()``.
+    why_label: str = ""
     #: Who paid; ``None`` where nobody did, or no name was approved.
     advertiser: Advertiser | None = None
     #: The publisher's own campaign, as nothing else was sold: it costs and earns nothing.
@@ -51,18 +53,23 @@ class Ad:
         """What marks the ad as one, with who paid where that is known."""
         return f"{self.disclosure_label} · {self.advertiser.name}" if self.advertiser else self.disclosure_label
 
+    def why(self) -> str:
+        """The text of the link to why the ad was shown, in the reader's language."""
+        return self.why_label or "Why this ad?"
+
     def fields(self) -> dict[str, Any]:
-        """The ad with the API's names; ``house`` and ``advertiser`` are where they say something, as in the API."""
-        known = {name: getattr(self, name) for name in _NAMES if name != "house" or self.house}
+        """The ad with the API's names; ``why_label``, ``house`` and ``advertiser`` where they say something, as in the API."""
+        known = {name: getattr(self, name) for name in _NAMES if name not in _SOMETIMES or getattr(self, name)}
         by = self.advertiser
         return {**known, **({"advertiser": {"name": by.name, "verified": by.verified}} if by else {}), **self.more}
 
 
 _TEXTS = ("ad_id", "auction_id", "type", "headline", "disclosure_label")
-_OPTIONAL_TEXTS = ("body", "cta_label")
+_OPTIONAL_TEXTS = ("body", "cta_label", "why_label")
 _LINKS = ("click_url", "impression_url")
 _OPTIONAL_LINKS = ("viewable_url", "receipt_url", "image_url")
 _NAMES = (*_TEXTS, *_OPTIONAL_TEXTS, *_LINKS, *_OPTIONAL_LINKS, "house", "sandbox")
+_SOMETIMES = ("why_label", "house")
 
 
 @dataclass(frozen=True)
