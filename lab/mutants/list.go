@@ -721,8 +721,8 @@ var mutants = []mutant{
 	{
 		name: "unfunded-store", protects: "a campaign is read with the balance of its own advertiser",
 		file:  "internal/store/memory/campaigns.go",
-		old:   "s.ledger.balances[side{ledger.AdvertiserCash(c.AdvertiserID), ledger.USD}]",
-		new:   "max(1_000_000_000, s.ledger.balances[side{ledger.AdvertiserCash(c.AdvertiserID), ledger.USD}])",
+		old:   "c.Balance = money.Micros(s.ledger.balances[side{ledger.AdvertiserCash(c.AdvertiserID), ledger.USD}])",
+		new:   "c.Balance = money.Micros(len(s.ledger.balances)) * 1_000_000_000",
 		tests: []string{"./internal/store/memory", "./ingress/api/manage"},
 		run:   "CampaignsHaveTheBalance|TestRepliesReportUnfunded",
 	},
