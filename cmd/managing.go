@@ -30,7 +30,6 @@ import (
 	"adnet/internal/demo"
 	"adnet/internal/errs"
 	"adnet/internal/once"
-	"adnet/internal/payment"
 	"adnet/internal/process/mail"
 	"adnet/internal/process/obs"
 	"adnet/internal/store/redis"
@@ -66,7 +65,7 @@ func (r *ingressRole) managing() error {
 		Store: r.Stores.Campaigns, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now,
 		CreditValue:  creditValue,
 		MaxCampaigns: r.inputs.Config.Manage.Campaigns, Judge: suitability.Ruled,
-		Unreviewed: r.inputs.Config.Offer.Unreviewed,
+		Unreviewed: r.inputs.Config.Offer.Unreviewed, Prepaid: r.inputs.Money.Required(),
 	})
 	persons := r.Stores.Person()
 	persons.Marks = r.inputs.Ring.Marks
@@ -86,7 +85,6 @@ func (r *ingressRole) managing() error {
 		Signup: r.inputs.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
 		Snippet:     manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
 		CreditValue: creditValue,
-		Unfunded:    payment.Funding{Balances: r.Stores.Ledger, Required: r.inputs.Money.Required()}.Unfunded,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
 		Keyring: r.inputs.Ring, History: r.Past, Catalog: r.catalog, Campaigns: r.campaigns,

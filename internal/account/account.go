@@ -38,6 +38,7 @@ type User struct {
 	PasswordHash string    // PHC string of argon2id
 	Role         Role
 	Disabled     bool
+	Side         Side // empty: see [User.Sides]
 	// DisplayName and Company are names that the account chooses; they are not checked. Receipts
 	// show the company, or the name if there is none.
 	DisplayName, Company string

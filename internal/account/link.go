@@ -31,6 +31,7 @@ type Link struct {
 	Email        string    // recipient, lower case
 	UserID       uuid.UUID // of a reset
 	PasswordHash string    // of a registration: the chosen password
+	Side         Side      // of a registration: that of the account
 	Network      string    // of the caller: see traffic.Network; empty if unknown
 	CreatedAt    time.Time // UTC
 	ExpiresAt    time.Time // UTC
@@ -76,19 +77,20 @@ type Mailed struct {
 }
 
 // AskRegister begins a registration. The e-mail must be confirmed before an account exists. It
-// takes the same time for an e-mail that already has an account; its owner gets a notice. network is
-// that of the caller: see [Link]. Errors: errs.InvalidRequest.
-func (s *Service) AskRegister(ctx context.Context, email, password, network string) (mailed *Mailed, err error) {
-	if email, err = newEmail(email); err != nil {
-		return nil, err
-	}
-	hash, err := hashNew(ctx, email, password)
+// takes the same time for an e-mail that already has an account; its owner gets a notice. Errors:
+// errs.InvalidRequest.
+func (s *Service) AskRegister(ctx context.Context, in Registration) (mailed *Mailed, err error) {
+	email, err := newEmail(in.Email)
 	if err != nil {
 		return nil, err
 	}
-	l := Link{Purpose: LinkRegister, Email: email, PasswordHash: hash, Network: network}
+	hash, err := hashNew(ctx, email, in.Password)
+	if err != nil {
+		return nil, err
+	}
+	l := Link{Purpose: LinkRegister, Email: email, PasswordHash: hash, Network: in.Network, Side: in.Side}
 	if _, err = s.deps.Users.UserByEmail(ctx, email); err == nil {
-		l.Purpose, l.PasswordHash = LinkNotice, ""
+		l.Purpose, l.PasswordHash, l.Side = LinkNotice, "", ""
 	} else if !errs.Is(err, errs.NotFound) {
 		return nil, err
 	}
@@ -156,7 +158,7 @@ func (s *Service) ConfirmRegister(ctx context.Context, token, password, network 
 	if err != nil {
 		return User{}, err
 	}
-	u.Email, u.PasswordHash = l.Email, l.PasswordHash
+	u.Email, u.PasswordHash, u.Side = l.Email, l.PasswordHash, l.Side
 	s.mark(&u, network)
 	return u, s.deps.Users.CreateUser(ctx, u)
 }

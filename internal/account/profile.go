@@ -17,10 +17,11 @@ import (
 // MaxProfileText is the maximum length of a name or company, in characters.
 const MaxProfileText = 100
 
-// Profile holds the names of an account. A nil field stays unchanged.
+// Profile holds the names and the side of an account. A nil field stays unchanged.
 type Profile struct {
 	DisplayName *string `json:"display_name"`
 	Company     *string `json:"company"`
+	Side        *Side   `json:"side"`
 }
 
 // Sponsor is an advertiser as named in ads.
@@ -146,8 +147,27 @@ func (s *Service) RuleName(ctx context.Context, admin User, id uuid.UUID, r Name
 	}})
 }
 
-// Describe changes the names of u. Errors: errs.InvalidRequest.
+// Describe changes the names and the side of u. Errors: errs.InvalidRequest.
 func (s *Service) Describe(ctx context.Context, u User, p Profile) (User, error) {
+	if err := p.clean(); err != nil {
+		return User{}, err
+	}
+	return s.deps.Users.UpdateUser(ctx, u.ID, func(u *User) error {
+		if p.DisplayName != nil {
+			u.DisplayName = *p.DisplayName
+		}
+		if p.Company != nil {
+			u.Company = *p.Company
+		}
+		if p.Side != nil {
+			u.Side = *p.Side
+		}
+		return nil
+	})
+}
+
+// clean brings the values of p into the form of stores. Errors: errs.InvalidRequest.
+func (p *Profile) clean() error {
 	for _, text := range []struct {
 		field string
 		value *string
@@ -158,23 +178,20 @@ func (s *Service) Describe(ctx context.Context, u User, p Profile) (User, error)
 		*text.value = strings.Join(strings.Fields(norm.NFC.String(*text.value)), " ")
 		if utf8.RuneCountInString(*text.value) > MaxProfileText ||
 			strings.ContainsFunc(*text.value, unicode.IsControl) || adtext.Hidden(*text.value) {
-			return User{}, errs.New(
+			return errs.New(
 				errs.InvalidRequest, "%s must be at most %d visible characters", text.field, MaxProfileText,
 			).With("field", text.field)
 		}
 		if disguised(*text.value) {
-			return User{}, errs.New(
+			return errs.New(
 				errs.InvalidRequest, "%s must be a name in letters of one script", text.field,
 			).With("field", text.field)
 		}
 	}
-	return s.deps.Users.UpdateUser(ctx, u.ID, func(u *User) error {
-		if p.DisplayName != nil {
-			u.DisplayName = *p.DisplayName
-		}
-		if p.Company != nil {
-			u.Company = *p.Company
-		}
+	if p.Side == nil {
 		return nil
-	})
+	}
+	side, err := ReadSide("side", *p.Side)
+	p.Side = &side
+	return err
 }

@@ -60,20 +60,24 @@ var errCredentials = errs.New(errs.InvalidCredentials, "the e-mail or the passwo
 // contains (a role, for example). Errors: errs.InvalidRequest, errs.Conflict if the e-mail is
 // taken.
 func (s *Service) Register(ctx context.Context, email, password string) (User, error) {
-	return s.RegisterFrom(ctx, email, password, "")
+	return s.RegisterAs(ctx, Registration{Email: email, Password: password})
 }
 
-// RegisterFrom is [Service.Register] from a network: see [family.Network].
-func (s *Service) RegisterFrom(ctx context.Context, email, password, network string) (User, error) {
-	return s.create(ctx, credentials{email, password, network}, RoleAdvertiser)
+// RegisterAs is [Service.Register] with all that a registration has.
+func (s *Service) RegisterAs(ctx context.Context, in Registration) (User, error) {
+	return s.create(ctx, in, RoleAdvertiser)
 }
 
-// credentials are those of a new account.
-type credentials struct{ email, password, network string }
+// Registration is the request for a new account.
+type Registration struct {
+	Email, Password string
+	Network         string // of the caller: see [family.Network] and [Link]
+	Side            Side
+}
 
 // CreateAdmin creates an administrator. Only the command line and the settings call it.
 func (s *Service) CreateAdmin(ctx context.Context, email, password string) (User, error) {
-	return s.create(ctx, credentials{email: email, password: password}, RoleAdmin)
+	return s.create(ctx, Registration{Email: email, Password: password}, RoleAdmin)
 }
 
 // EnsureAdmin is [Service.CreateAdmin] for an account that may exist. An existing account stays
@@ -96,12 +100,12 @@ func (s *Service) EnsureAdmin(ctx context.Context, email, password string) error
 	return err
 }
 
-func (s *Service) create(ctx context.Context, in credentials, role Role) (User, error) {
-	email, err := newEmail(in.email)
+func (s *Service) create(ctx context.Context, in Registration, role Role) (User, error) {
+	email, err := newEmail(in.Email)
 	if err != nil {
 		return User{}, err
 	}
-	hash, err := hashNew(ctx, email, in.password)
+	hash, err := hashNew(ctx, email, in.Password)
 	if err != nil {
 		return User{}, err
 	}
@@ -109,8 +113,8 @@ func (s *Service) create(ctx context.Context, in credentials, role Role) (User, 
 	if err != nil {
 		return User{}, err
 	}
-	u.Email, u.PasswordHash = email, hash
-	s.mark(&u, in.network)
+	u.Email, u.PasswordHash, u.Side = email, hash, in.Side
+	s.mark(&u, in.Network)
 	return u, s.deps.Users.CreateUser(ctx, u)
 }
 

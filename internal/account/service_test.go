@@ -52,8 +52,11 @@ func TestRegisterRefusesBorrowedEmails(t *testing.T) {
 		account.ErasedEmail(uuid.New()), uuid.NewString() + "@seats.invalid", "x@invalid",
 	} {
 		for name, register := range map[string]func() error{
-			"at once":   func() error { _, err := s.Register(t.Context(), email, password); return err },
-			"confirmed": func() error { _, err := s.AskRegister(t.Context(), email, password, ""); return err },
+			"at once": func() error { _, err := s.Register(t.Context(), email, password); return err },
+			"confirmed": func() error {
+				_, err := s.AskRegister(t.Context(), account.Registration{Email: email, Password: password})
+				return err
+			},
 		} {
 			require.True(t, errs.Is(register(), errs.InvalidRequest), "%s %q", name, email)
 		}

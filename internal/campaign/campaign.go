@@ -196,6 +196,8 @@ type Campaign struct {
 	PagesOnly bool `json:"-"`
 	// Reach is set by [Service] on reads, and never stored.
 	Reach Reach `json:"delivers,omitempty"`
+	// Delivery is the effect of the state. [Service] sets it on reads, and it is never stored.
+	Delivery Delivery `json:"delivery,omitempty"`
 	// DeliveryBound is the bound of the standing with its cure; nil for none. [Service] sets it on
 	// reads, and it is never stored.
 	DeliveryBound *DeliveryBound `json:"delivery_bound,omitempty"`
@@ -214,6 +216,8 @@ type Campaign struct {
 	// Set by the store from the ledger on reads, never written by this package.
 	SpentToday money.Micros `json:"spent_today"` // UTC day
 	SpentTotal money.Micros `json:"spent_total"`
+	// Balance is the advertiser's cash: positive when deposited, negative when owed.
+	Balance money.Micros `json:"-"`
 
 	// Advertiser is the sponsor named in ads, from the account; zero without an approved name.
 	Advertiser account.Sponsor `json:"advertiser,omitzero"`

@@ -119,6 +119,8 @@ var Table = slices.Concat(
 			func(c *Campaign) any { return &c.Approved }},
 		{Spec{Name: "delivers", Kind: Choice, By: OnReads, OmitEmpty: true, Values: list(Everywhere, Pages, Nowhere)},
 			func(c *Campaign) any { return (*string)(&c.Reach) }},
+		{Spec{Name: "delivery", Kind: Choice, By: OnReads, OmitEmpty: true, Values: deliveries},
+			func(c *Campaign) any { return (*string)(&c.Delivery) }},
 		{Spec{Name: "delivery_bound", Kind: Object, By: OnReads, OmitEmpty: true, Schema: "DeliveryBound"},
 			func(c *Campaign) any { return &c.DeliveryBound }},
 		{Spec{Name: "review_reason", Kind: Choice, By: OnReads, OmitEmpty: true,

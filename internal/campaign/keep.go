@@ -53,9 +53,9 @@ func Keep(before, edited *Campaign) (changed bool) {
 	edited.ID, edited.AdvertiserID, edited.CreditFunded = before.ID, before.AdvertiserID, before.CreditFunded
 	edited.CreatedAt, edited.UpdatedAt = before.CreatedAt, before.UpdatedAt
 	edited.ConfigVersion, edited.SettingsVersion = before.ConfigVersion, before.SettingsVersion
-	edited.SpentToday, edited.SpentTotal = before.SpentToday, before.SpentTotal
+	edited.SpentToday, edited.SpentTotal, edited.Balance = before.SpentToday, before.SpentTotal, before.Balance
 	edited.Advertiser = before.Advertiser
-	edited.Reach, edited.DeliveryBound, edited.Queued = "", nil, ""
+	edited.Reach, edited.Delivery, edited.DeliveryBound, edited.Queued = "", "", nil, ""
 	edited.Pursuit, edited.Standing = before.Pursuit, before.Standing
 	if !edited.SameGoal(before) {
 		edited.Pursuit = Pursuit{GoalConversions: before.GoalConversions}

@@ -35,7 +35,7 @@ func (s *Service) current(c *Campaign) error {
 				errs.PreconditionFailed,
 				"the campaign is in version %d, not in the one that you read: compare with the present state and "+
 					"send the change again for it", c.ConfigVersion,
-			).With("campaign", c.Clone())
+			).With("campaign", s.reaching(c.Clone()))
 		}
 	}
 	return nil

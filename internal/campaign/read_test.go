@@ -44,7 +44,8 @@ func whole() Campaign {
 		PolicyViolations: []Violation{
 			{Rule: "claims", Field: "headline", Message: "no \"best\""}, {Rule: "r", Field: "f", Message: "m"},
 		},
-		Reviewed: true, PagesOnly: true, Reach: Pages, DeliveryBound: Behind.Displayed(), Queued: QueuedBound,
+		Reviewed: true, PagesOnly: true, Reach: Pages, Delivery: Unfunded, DeliveryBound: Behind.Displayed(),
+		Queued: QueuedBound, Balance: -5,
 		Approved: &Creative{
 			Format: Image, Headline: "Before", Subtext: "As \"approved\"", CTALabel: "Buy", CTAURL: "https://a.example/",
 			MediaURL: "https://a.example/m", PosterURL: "https://a.example/p", LogoURL: "https://a.example/l",
@@ -75,7 +76,7 @@ func TestReadKnowsEveryField(t *testing.T) {
 	unreviewed := full
 	unreviewed.Review, unreviewed.TargetROAS, unreviewed.StartAt = nil, nil, nil
 	unreviewed.Advertiser, unreviewed.Approved, unreviewed.Reach = account.Sponsor{}, nil, ""
-	unreviewed.DeliveryBound, unreviewed.Queued = nil, ""
+	unreviewed.Delivery, unreviewed.DeliveryBound, unreviewed.Queued = "", nil, ""
 	silent := full
 	silent.Review = &Review{Decision: "rejected", At: full.CreatedAt}
 	family := full

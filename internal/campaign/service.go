@@ -26,6 +26,8 @@ type Deps struct {
 	MaxCampaigns int
 	// Unreviewed is where creatives deliver before a reviewer has approved them.
 	Unreviewed Reach
+	// Prepaid is the rule that cash campaigns spend deposited balance only (ADNET_PREPAID).
+	Prepaid bool
 	// Judge finds targeting words of subjects that never get ads; nil finds none.
 	Judge Judge
 }
@@ -65,6 +67,8 @@ type Created struct {
 	// WaitsFor is why the account's first campaign waits for a review without a finding; empty for
 	// any other one.
 	WaitsFor string
+	// Unfunded reports whether it lacks a deposit, whatever its status.
+	Unfunded bool
 }
 
 // Changed is the result of a change. Propagated is false if a serving node did not confirm the
@@ -151,7 +155,10 @@ func (s *Service) add(ctx context.Context, caller account.User, n *NewCampaign) 
 		return Created{}, err
 	}
 	s.announce(ctx, stored)
-	return Created{Campaign: s.reaching(stored), AutoApproved: stored.Status == Active}, nil
+	return Created{
+		Campaign: s.reaching(stored), AutoApproved: stored.Status == Active,
+		Unfunded: stored.Unfunded(s.deps.Prepaid),
+	}, nil
 }
 
 // Copy creates a draft from one of caller's campaigns, for the same advertiser, with everything
@@ -169,7 +176,7 @@ func (s *Service) Copy(ctx context.Context, caller account.User, id uuid.UUID) (
 	c := from.Clone()
 	c.Name = copyName(c.Name)
 	c.CreditFunded, c.Review, c.ConfigVersion = false, nil, 0
-	c.Reviewed, c.Approved, c.Reach, c.DeliveryBound, c.Queued = false, nil, "", nil, ""
+	c.Reviewed, c.Approved, c.Reach, c.Delivery, c.DeliveryBound, c.Queued = false, nil, "", "", nil, ""
 	if c.Ended(s.deps.Now()) {
 		c.StartAt, c.EndAt = nil, nil
 	}
@@ -262,10 +269,10 @@ func (s *Service) Get(ctx context.Context, caller account.User, id uuid.UUID) (C
 	return s.reaching(c), nil
 }
 
-// reaching returns c with its reach, its bound and its place in the review queue. The version
+// reaching returns c with its reach, its delivery, its bound and its place in the review queue. The version
 // approved last is left out where the current one delivers everywhere.
 func (s *Service) reaching(c Campaign) Campaign {
-	c.DeliveryBound = c.Standing.Bound.Displayed()
+	c.Delivery, c.DeliveryBound = s.delivery(&c, s.deps.Now()), c.Standing.Bound.Displayed()
 	if c.Queued == "" {
 		c.Queued = c.QueuedFor()
 	}

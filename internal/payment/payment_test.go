@@ -2,7 +2,6 @@ package payment_test
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adnet/internal/account"
-	"adnet/internal/campaign"
 	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
@@ -325,34 +323,6 @@ func TestDemo(t *testing.T) {
 	require.NoError(t, err)
 	_, err = demo.Complete(t.Context(), real.Deposit.ID)
 	require.True(t, errs.Is(err, errs.NotFound))
-}
-
-// balances answers one amount.
-type balances struct {
-	cash money.Micros
-	err  error
-}
-
-func (b balances) AdvertiserBalance(context.Context, uuid.UUID) (money.Micros, error) {
-	return b.cash, b.err
-}
-
-func TestUnfunded(t *testing.T) {
-	for name, c := range map[string]struct {
-		funding  payment.Funding
-		credit   bool
-		unfunded bool
-	}{
-		"nothing":        {payment.Funding{Balances: balances{}, Required: true}, false, true},
-		"owed":           {payment.Funding{Balances: balances{cash: -1}, Required: true}, false, true},
-		"something":      {payment.Funding{Balances: balances{cash: 1}, Required: true}, false, false},
-		"Credits pay":    {payment.Funding{Balances: balances{}, Required: true}, true, false},
-		"not required":   {payment.Funding{Balances: balances{}}, false, false},
-		"nobody answers": {payment.Funding{Balances: balances{err: errors.New("down")}, Required: true}, false, false},
-	} {
-		got, _ := c.funding.Unfunded(t.Context(), campaign.Campaign{CreditFunded: c.credit})
-		require.Equal(t, c.unfunded, got, name)
-	}
 }
 
 // second is a provider beside the first.

@@ -707,6 +707,32 @@ var mutants = []mutant{
 		tests: []string{"./internal/campaign", "./ingress/api/manage"},
 	},
 	{
+		name: "unfunded-delivers", protects: "a campaign without funds is not said to deliver",
+		file: "internal/campaign/delivery.go",
+		old:  "	case c.Unfunded(s.deps.Prepaid):", new: "	case false && c.Unfunded(s.deps.Prepaid):",
+		tests: []string{"./internal/campaign", "./ingress/api/manage"}, run: "TestDelivery|TestRepliesReportUnfunded",
+	},
+	{
+		name: "unfunded-debt", nightly: true, protects: "a debt pays for no unit",
+		file: "internal/campaign/delivery.go",
+		old:  "amount < max(1, c.UnitPrice())", new: "amount != 0 && amount < max(1, c.UnitPrice()) && amount > 0",
+		tests: []string{"./internal/campaign"}, run: "TestDelivery",
+	},
+	{
+		name: "unfunded-store", protects: "a campaign is read with the balance of its own advertiser",
+		file:  "internal/store/memory/campaigns.go",
+		old:   "c.Balance = money.Micros(s.ledger.balances[side{ledger.AdvertiserCash(c.AdvertiserID), ledger.USD}])",
+		new:   "c.Balance = money.Micros(len(s.ledger.balances)) * 1_000_000_000",
+		tests: []string{"./internal/store/memory", "./ingress/api/manage"},
+		run:   "CampaignsHaveTheBalance|TestRepliesReportUnfunded",
+	},
+	{
+		name: "diagnose-before", nightly: true, protects: "diagnose counts no auction that was before the campaign",
+		file: "ingress/api/explain/diagnose.go",
+		old:  "if from := now.Add(-window); from.After(created) {", new: "if from := now.Add(-window); true {",
+		tests: []string{"./ingress/api/explain"}, run: "TestDiagnosisCountsSince",
+	},
+	{
 		name: "owner-change", protects: "a campaign is changed by its owner",
 		file:  "internal/campaign/service.go",
 		old:   "		if !caller.MayActFor(c.AdvertiserID) {\n			return errForbidden",

@@ -7,7 +7,7 @@ import {
   useLocation,
 } from 'preact-iso';
 import { useEffect } from 'preact/hooks';
-import { base, calls, info, infoFailed, isAdmin, loadInfo, t, user } from './state';
+import { base, calls, home, info, infoFailed, isAdmin, loadInfo, t, user } from './state';
 import { Shell } from './shell';
 import { Landing } from './screens/landing';
 import { Page } from './ui/page';
@@ -89,7 +89,7 @@ function Routes() {
   }
   if (!user.value) return <Landing next={path + location.search} />;
   if (at === '/console' || at === '/console/') {
-    queueMicrotask(() => route(`${base}/console/${isAdmin.value ? 'review' : 'overview'}`, true));
+    queueMicrotask(() => route(`${base}/console/${home()}`, true));
     return null;
   }
   if (user.value.suspended && at !== '/console/decisions') {

@@ -150,84 +150,115 @@ function Menu({ at }: { at: string }) {
           at={at}
           items={[
             ['network', 'chart', t().network],
-            ['refusals', 'shield', t().refusals],
-            ['review', 'shield', t().reviewQueue],
-            ['reports', 'megaphone', t().reports],
-            ['appeals', 'alert', t().appeals],
-            ['cases', 'lock', t().cases],
+            ['refusals', 'ban', t().refusals],
+            ['review', 'eye', t().reviewQueue],
+            ['reports', 'flag', t().reports],
+            ['appeals', 'reply', t().appeals],
+            ['cases', 'search', t().cases],
             ['users', 'users', t().accounts],
-            ['ledger', 'wallet', t().ledger],
-            ['letters', 'alert', t().letters],
-            ['health', 'check', t().health],
-            ['settings', 'code', t().settings],
+            ['ledger', 'rows', t().ledger],
+            ['letters', 'mail', t().letters],
+            ['health', 'pulse', t().health],
+            ['settings', 'sliders', t().settings],
             ['audit', 'book', t().auditLog],
           ]}
         />
       )}
-      <Group
-        title={t().advertise}
-        at={at}
-        items={[
-          ['overview', 'home', t().overview],
-          ['campaigns', 'megaphone', t().campaigns],
-          ['creatives', 'chart', t().creatives],
-          ['conversions', 'chart', t().conversions],
-          ['billing', 'wallet', t().billing],
-        ]}
-      />
-      <Group
-        title={t().publish}
-        at={at}
-        items={[
-          ['publisher', 'chart', t().earnings],
-          ['placements', 'menu', t().placements],
-          ['integrate', 'code', t().integrate],
-          ['keys', 'key', t().keys],
-          ['blocks', 'shield', t().blocks],
-          ['suitability', 'shield', t().suitability],
-        ]}
-      />
+      <Sides at={at} />
       <Group
         title={t().account}
         at={at}
         items={[
-          ['auctions', 'chart', t().auctions],
-          ['profile', 'home', t().profile],
+          ['auctions', 'gavel', t().auctions],
+          ['profile', 'person', t().profile],
           ['security', 'lock', t().security],
           ['webhooks', 'out', t().webhooks],
           ['decisions', 'alert', t().decisions],
-          ...(isAdmin.value ? [] : [['audit', 'book', t().auditLog] as [string, IconName, string]]),
+          ...(isAdmin.value ? [] : [['audit', 'book', t().auditLog] as Item]),
         ]}
       />
     </>
   );
 }
 
+type Item = [string, IconName, string];
+
+const ofSide = (): Record<'advertise' | 'publish', Item[]> => ({
+  advertise: [
+    ['overview', 'home', t().overview],
+    ['campaigns', 'megaphone', t().campaigns],
+    ['creatives', 'picture', t().creatives],
+    ['conversions', 'target', t().conversions],
+    ['billing', 'wallet', t().billing],
+  ],
+  publish: [
+    ['publisher', 'coins', t().earnings],
+    ['placements', 'grid', t().placements],
+    ['integrate', 'code', t().integrate],
+    ['keys', 'key', t().keys],
+    ['blocks', 'block', t().blocks],
+    ['suitability', 'shield', t().suitability],
+  ],
+});
+
+/** The screens of both sides of the market: that of the account first, the other one folded. */
+function Sides({ at }: { at: string }) {
+  const side = user.value?.side ?? 'both',
+    items = ofSide();
+  const order =
+    side === 'publish' ? (['publish', 'advertise'] as const) : (['advertise', 'publish'] as const);
+  return (
+    <>
+      {order.map((of) => (
+        <Group
+          key={of}
+          title={t()[of]}
+          at={at}
+          items={items[of]}
+          folded={side !== 'both' && of !== side}
+        />
+      ))}
+    </>
+  );
+}
+
+const isAt = (at: string, path: string) =>
+  at === `/console/${path}` || at.startsWith(`/console/${path}/`);
+
 function Group({
   title,
   items,
   at,
+  folded,
 }: {
   title: string;
-  items: [string, IconName, string][];
+  items: Item[];
   at: string;
+  folded?: boolean;
 }) {
+  const list = (
+    <ul>
+      {items.map(([path, icon, name]) => (
+        <li key={path}>
+          <a href={`${base}/console/${path}`} aria-current={isAt(at, path) ? 'page' : undefined}>
+            <Icon name={icon} />
+            {name}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+  if (folded)
+    return (
+      <details class="group" open={items.some(([path]) => isAt(at, path))}>
+        <summary>{title}</summary>
+        {list}
+      </details>
+    );
   return (
     <div class="group">
       <h2>{title}</h2>
-      <ul>
-        {items.map(([path, icon, name]) => {
-          const here = at === `/console/${path}` || at.startsWith(`/console/${path}/`);
-          return (
-            <li key={path}>
-              <a href={`${base}/console/${path}`} aria-current={here ? 'page' : undefined}>
-                <Icon name={icon} />
-                {name}
-              </a>
-            </li>
-          );
-        })}
-      </ul>
+      {list}
     </div>
   );
 }

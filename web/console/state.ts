@@ -24,6 +24,10 @@ export const infoFailed = signal(false);
 export const user = computed(() => info.value?.user ?? null);
 export const isAdmin = computed(() => user.value?.role === 'admin');
 
+/** The screen of an account that begins it, below /console/. */
+export const home = () =>
+  isAdmin.value ? 'review' : user.value?.side === 'publish' ? 'publisher' : 'overview';
+
 export async function loadInfo() {
   try {
     info.value = await need(api.GET('/api/info'));

@@ -121,7 +121,7 @@ func (a *API) diagnose(c *gin.Context, caller account.User, in httpapi.ID) (repl
 		return reply, err
 	}
 	now := a.deps.Now().UTC()
-	delivery, err := a.deps.History.Delivery(c.Request.Context(), in.ID, now.Add(-window), now)
+	delivery, err := a.deps.History.Delivery(c.Request.Context(), in.ID, since(&k, now), now)
 	if err != nil {
 		return reply, err
 	}
@@ -138,13 +138,26 @@ func (a *API) diagnose(c *gin.Context, caller account.User, in httpapi.ID) (repl
 	return reply, nil
 }
 
+// since returns the begin of the period over which auctions are counted for k. It had no part in
+// those before its creation. Auctions are stored to the second, so its first second is left out.
+func since(k *campaign.Campaign, now time.Time) time.Time {
+	created := k.CreatedAt.Add(time.Second - 1).Truncate(time.Second)
+	if from := now.Add(-window); from.After(created) {
+		return from
+	}
+	if created.After(now) {
+		return now
+	}
+	return created
+}
+
 func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) diagnosis {
 	state := a.state(k)
 	own := a.ofCampaign(k, state, now)
 	r := diagnosis{
 		CampaignID: k.ID, Delivers: len(own) == 0, State: state,
 		Window: windowReply{
-			Since: now.Add(-window), Until: now, Auctions: d.Auctions, Won: d.Outcomes[""],
+			Since: since(k, now), Until: now, Auctions: d.Auctions, Won: d.Outcomes[""],
 			Sampled: d.Truncated > 0, Truncated: d.Truncated, Counted: counted,
 		},
 	}
@@ -170,11 +183,9 @@ func (a *API) diagnosis(k *campaign.Campaign, d report.Delivery, now time.Time) 
 }
 
 func (a *API) state(k *campaign.Campaign) stateReply {
-	billing, _ := ranker.ParseBilling(string(k.Billing()))
-	most, _ := k.AuctionBid()
 	s := stateReply{
 		Status: k.Status, PolicyViolations: k.PolicyViolations, BillingModel: k.BillingModel, BidAmount: k.BidAmount,
-		UnitPrice:   billing.Price(most, most),
+		UnitPrice:   k.UnitPrice(),
 		DailyBudget: k.DailyBudget, SpentToday: k.SpentToday, TotalBudget: k.TotalBudget, SpentTotal: k.SpentTotal,
 		CreditFunded: k.CreditFunded, ConfigVersion: k.ConfigVersion,
 	}
@@ -235,17 +246,17 @@ func (a *API) ofCampaign(k *campaign.Campaign, s stateReply, now time.Time) (cau
 	if k.Ended(now) {
 		add(Ended, "it ended at %s: change end_at to go on", k.EndAt.Format(time.RFC3339))
 	}
-	if k.TotalBudget-k.SpentTotal < s.UnitPrice {
+	if k.SpentOut() {
 		add(
 			TotalBudgetSpent, "%s USD of its total budget are left; one unit costs up to %s",
 			max(0, k.TotalBudget-k.SpentTotal), s.UnitPrice,
 		)
 	}
-	if k.DailyBudget-k.SpentToday < s.UnitPrice {
+	if k.DayOut() {
 		add(DailyBudgetSpent, "%s USD of today's budget are left; one unit costs up to %s; it continues at %s",
 			max(0, k.DailyBudget-k.SpentToday), s.UnitPrice, (day.Of(now) + 1).Time().Format(time.RFC3339))
 	}
-	if s.Balance != nil && *s.Balance < s.UnitPrice {
+	if s.Balance != nil && k.Short(*s.Balance) {
 		add(
 			Unfunded, "the account's balance is %s USD; one unit costs up to %s: make a deposit", max(0, *s.Balance),
 			s.UnitPrice,
@@ -357,6 +368,9 @@ func ofAuctions(k *campaign.Campaign, d report.Delivery, w windowReply, delivers
 	switch {
 	case w.Auctions == 0:
 		cause, message = NoMatching, "there was no auction in the last hour"
+		if w.Until.Sub(w.Since) < window {
+			message = "there was no auction since it was created"
+		}
 	case d.Truncated > 0:
 		message += fmt.Sprintf(
 			"; %d of them had more candidates than are recorded, so it may have ranked lower instead",

@@ -110,7 +110,7 @@ func (w *world) campaign(
 			Format: campaign.Image, Headline: "h", CTAURL: "https://shop.example/",
 		},
 		BillingModel: campaign.CPM, BidAmount: 5 * money.USD, DailyBudget: 50 * money.USD,
-		TotalBudget: 1000 * money.USD,
+		TotalBudget: 1000 * money.USD, CreatedAt: start.Add(-2 * time.Hour),
 	}
 	status := campaign.Active
 	for _, e := range edit {

@@ -27,6 +27,24 @@ type credentials struct {
 	MailedCode string `json:"mailed_code,omitempty"`
 }
 
+// registration is the request for a new account.
+type registration struct {
+	credentials
+	Side account.Side `json:"role"` // advertise, publish or both
+}
+
+// Read implements [httpapi.Input].
+func (in *registration) Read(c *gin.Context) (err error) {
+	if err := httpapi.Decode(c, in); err != nil {
+		return err
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	in.Side, err = account.ReadSide("role", in.Side)
+	return err
+}
+
 // maxInvite is the maximum length of an invitation in bytes.
 const maxInvite = 4096
 
@@ -35,6 +53,10 @@ func (in *credentials) Read(c *gin.Context) error {
 	if err := httpapi.Decode(c, in); err != nil {
 		return err
 	}
+	return in.check()
+}
+
+func (in *credentials) check() error {
 	switch {
 	case in.Email == "" || in.Password == "":
 		return errs.New(errs.InvalidRequest, "email and password are required")
@@ -70,8 +92,8 @@ func (a *API) login(c *gin.Context, in credentials) (reply httpapi.Reply, err er
 	return a.answerSession(c, http.StatusOK, opened{user: u, cookie: in.Cookie, strong: strong})
 }
 
-func (a *API) register(c *gin.Context, in credentials) (reply httpapi.Reply, err error) {
-	if err := a.maySignUp(in); err != nil {
+func (a *API) register(c *gin.Context, in registration) (reply httpapi.Reply, err error) {
+	if err := a.maySignUp(in.credentials); err != nil {
 		return reply, err
 	}
 	if err := a.mayHaveCookie(c, in.Cookie); err != nil {
@@ -81,7 +103,9 @@ func (a *API) register(c *gin.Context, in credentials) (reply httpapi.Reply, err
 		return a.askRegister(c, in)
 	}
 	ctx, _ := a.asking(c, in.Email)
-	u, err := a.deps.Accounts.RegisterFrom(ctx, in.Email, in.Password, a.network(c))
+	u, err := a.deps.Accounts.RegisterAs(ctx, account.Registration{
+		Email: in.Email, Password: in.Password, Network: a.network(c), Side: in.Side,
+	})
 	if err != nil {
 		return reply, err
 	}

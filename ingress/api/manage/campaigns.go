@@ -123,12 +123,8 @@ func (a *API) answerCreated(c *gin.Context, caller account.User, created campaig
 	if created.WaitsFor != "" {
 		reply["review_reason"] = created.WaitsFor
 	}
-	if a.deps.Unfunded != nil {
-		// The campaign exists already: an unreadable balance must not make the client retry and
-		// create a second one.
-		if unfunded, err := a.deps.Unfunded(c.Request.Context(), created.Campaign); err == nil && unfunded {
-			reply["unfunded"] = true
-		}
+	if created.Unfunded {
+		reply["unfunded"] = true
 	}
 	return httpapi.With(http.StatusCreated, reply)
 }

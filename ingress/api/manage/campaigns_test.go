@@ -156,6 +156,7 @@ func TestCopy(t *testing.T) {
 		if !slices.Contains(
 			[]string{
 				"id", "name", "status", "config_version", "created_at", "updated_at", "end_at", "review", "review_reason",
+				"delivery",
 			}, field,
 		) {
 			require.Equal(t, want, got[field], field)
@@ -289,7 +290,7 @@ func TestUpdate(t *testing.T) {
 			require.Equal(t, after, body["campaign"])
 			changed := []string{
 				"daily_budget", "headline", "target_regions", "target_roas", "policy_violations", "review_reason",
-				"config_version",
+				"config_version", "delivery",
 			}
 			for field := range before {
 				require.Equal(t, !slices.Contains(changed, field), equal(before[field], after[field]), field)

@@ -89,10 +89,12 @@ func (a *API) delivery() string {
 
 // askRegister starts a registration that the owner of the e-mail must confirm. Known and unknown
 // e-mails get the same reply in the same time.
-func (a *API) askRegister(c *gin.Context, in credentials) (reply httpapi.Reply, err error) {
+func (a *API) askRegister(c *gin.Context, in registration) (reply httpapi.Reply, err error) {
 	ctx, _ := a.asking(c, in.Email)
 	err = a.askMail(c, account.LinkRegister, in.Email, func(network string) (*account.Mailed, error) {
-		return a.deps.Accounts.AskRegister(ctx, in.Email, in.Password, network)
+		return a.deps.Accounts.AskRegister(ctx, account.Registration{
+			Email: in.Email, Password: in.Password, Network: network, Side: in.Side,
+		})
 	})
 	if err != nil {
 		return reply, err

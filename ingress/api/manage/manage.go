@@ -113,8 +113,6 @@ type Deps struct {
 	Now  func() time.Time
 	// CreditValue is the total budget in USD that one Credit pays for (ADNET_CREDIT_VALUE_USD).
 	CreditValue money.Micros
-	// Unfunded reports whether a new campaign cannot deliver for lack of a deposit; nil for never.
-	Unfunded func(ctx context.Context, c campaign.Campaign) (bool, error)
 }
 
 // Snippet is the script that publishers include in their pages.

@@ -30,9 +30,9 @@ func (a *API) readProfile(c *gin.Context, u account.User, _ httpapi.None) (perso
 	return person.IdentityOf(&u), err
 }
 
-// profileDefaults are the fields of a profile that may be empty.
+// profileDefaults are the fields of a profile that may be null.
 var profileDefaults = map[string]jsontext.Value{
-	"display_name": jsontext.Value(`""`), "company": jsontext.Value(`""`),
+	"display_name": jsontext.Value(`""`), "company": jsontext.Value(`""`), "side": jsontext.Value(`"both"`),
 }
 
 // profilePatch is a partial change of a profile.

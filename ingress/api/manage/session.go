@@ -170,12 +170,15 @@ type userReply struct {
 	Email       string       `json:"email"`
 	Role        account.Role `json:"role"`
 	DeveloperID uuid.UUID    `json:"developer_id"`
+	Side        account.Side `json:"side"`
 	Lacks       bool         `json:"needs_second_factor,omitzero"` // required before anything else
 	Suspended   bool         `json:"suspended,omitzero"`           // it may only read the decisions and appeal
 }
 
 func answerUser(u account.User) userReply {
-	return userReply{ID: u.ID, Email: u.Email, Role: u.Role, DeveloperID: u.DeveloperID, Suspended: u.Disabled}
+	return userReply{
+		ID: u.ID, Email: u.Email, Role: u.Role, DeveloperID: u.DeveloperID, Side: u.Sides(), Suspended: u.Disabled,
+	}
 }
 
 type infoReply struct {

@@ -27,8 +27,7 @@ type world struct {
 	campaigns *campaign.Service
 	nodes     *nodes
 	flags     manage.FlagReader
-	unfunded  func(campaign.Campaign) (bool, error) // nil for never
-	meanwhile func()                                // after the next list of decisions; nil for nothing
+	meanwhile func() // after the next list of decisions; nil for nothing
 }
 
 // nodes are the serving nodes that changes are announced to.
@@ -95,12 +94,6 @@ func (w *world) management() *manage.API {
 		Families:  w.Store.Families,
 		AdReports: w.Store.AdReports, Cases: w.Store.Publishers, Now: w.Clock,
 		Publish: w.Store.Accounts, Flags: w.flags, CreditValue: money.USD / 200,
-		Unfunded: func(_ context.Context, c campaign.Campaign) (bool, error) {
-			if w.unfunded == nil {
-				return false, nil
-			}
-			return w.unfunded(c)
-		},
 	})
 }
 

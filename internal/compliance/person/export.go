@@ -51,13 +51,14 @@ type Account struct {
 	DeveloperID uuid.UUID         `json:"developer_id"`
 	Email       string            `json:"email"`
 	Role        account.Role      `json:"role"`
+	Side        account.Side      `json:"side"`
 	NameState   account.NameState `json:"name_state"` // whether ads show the name
 	Verified    bool              `json:"name_verified"`
 }
 
 // AccountOf returns what the owner and administrators see of u.
 func AccountOf(u *account.User) Account {
-	return Account{u.ID, u.DeveloperID, u.Email, u.Role, u.NameState(), u.Approved.Verified}
+	return Account{u.ID, u.DeveloperID, u.Email, u.Role, u.Sides(), u.NameState(), u.Approved.Verified}
 }
 
 // Identity is the account's identity for its owner.

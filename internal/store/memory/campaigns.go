@@ -318,10 +318,12 @@ func (s *Campaigns) ChangedCampaigns(_ context.Context, since int64, limit int) 
 	return changed, s.head, nil
 }
 
-// heldCampaign returns a copy of k with its current spend in the ledger; the caller holds s.mu.
+// heldCampaign returns a copy of k with its spend and its advertiser's balance in the ledger; the
+// caller holds s.mu.
 func (s *core) heldCampaign(k *stored) campaign.Campaign {
 	c := k.Clone()
 	c.SpentToday, c.SpentTotal = s.ledger.spentOn(c.ID, day.Of(s.now()))
+	c.Balance = money.Micros(s.ledger.balances[side{ledger.AdvertiserCash(c.AdvertiserID), ledger.USD}])
 	c.Advertiser = s.sponsor(c.AdvertiserID)
 	return c
 }

@@ -275,7 +275,10 @@ var campaignCases = []testCase{
 		now := get(t, s, c.ID)
 		_, err := seen.Pause(t.Context(), owner, c.ID)
 		require.True(t, errs.Is(err, errs.PreconditionFailed), "%v", err)
-		require.Equal(t, now, errs.Of(err).Extra["campaign"], "the present state")
+		stale := errs.Of(err).Extra["campaign"]
+		present, err := service.Get(t.Context(), owner, c.ID)
+		require.NoError(t, err)
+		require.Equal(t, present, stale, "the present state, as it is read")
 		require.Equal(t, now, get(t, s, c.ID))
 		both := service.If(campaign.Versions{1, now.ConfigVersion})
 		_, err = both.If(campaign.Versions{}).Pause(t.Context(), owner, c.ID)

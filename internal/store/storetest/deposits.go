@@ -74,6 +74,7 @@ var depositCases = []ledgerCase{
 	{"AnyOrder", anyOrder},
 	{"AnyOrderAtOnce", anyOrderAtOnce},
 	{"RoomFollows", roomFollowsDeposit},
+	{"CampaignsHaveTheBalance", campaignsHaveTheBalance},
 	{"History", ledgerHistory},
 	{"Earnings", earnings},
 	{"HistoryByDate", historyByDate},
@@ -438,6 +439,39 @@ func anyOrderAtOnce(t *testing.T, l Ledger) {
 		requireCash(t, l, u.ID, s.left)
 	}
 	requireClean(t, l, ledger.VerifyOptions{Prepaid: true})
+}
+
+// A campaign is read, listed, created and changed with the balance of its advertiser, not of another.
+func campaignsHaveTheBalance(t *testing.T, l Ledger) {
+	u := AddUser(t, l.Stores)
+	c := priced(t, l, u, money.USD, money.USD)
+	other := priced(t, l, AddUser(t, l.Stores), money.USD, money.USD)
+	for _, step := range []struct {
+		n    ledger.Notice
+		want money.Micros
+	}{{paid("pi_1", 400_000, u.ID), 400_000}, {refundedTo("pi_1", 400_000), 0}, {paid("pi_2", 7, u.ID), 7}} {
+		_, err := l.Deposits.ApplyNotice(t.Context(), step.n)
+		require.NoError(t, err)
+		read, err := l.Campaigns.Campaign(t.Context(), c.ID)
+		require.NoError(t, err)
+		require.Equal(t, step.want, read.Balance)
+		page, _, err := l.Campaigns.Campaigns(t.Context(), campaign.Filter{})
+		require.NoError(t, err)
+		for i := range page {
+			require.Equal(t, page[i].AdvertiserID == u.ID && step.want > 0, page[i].Balance > 0)
+		}
+		changed, err := l.Campaigns.UpdateCampaign(t.Context(), c.ID, func(k *campaign.Campaign) error {
+			k.Name += "'"
+			k.Balance = 99
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, step.want, changed.Balance)
+	}
+	require.EqualValues(t, 7, priced(t, l, u, money.USD, money.USD).Balance, "of a new campaign")
+	read, err := l.Campaigns.Campaign(t.Context(), other.ID)
+	require.NoError(t, err)
+	require.Zero(t, read.Balance)
 }
 
 func roomFollowsDeposit(t *testing.T, l Ledger) {

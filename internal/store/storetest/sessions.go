@@ -164,7 +164,7 @@ var sessionCases = []testCase{
 		store, u := s.Logins, AddUser(t, s)
 		l := account.Link{
 			Hash: [32]byte{1}, Purpose: account.LinkReset, Email: u.Email, UserID: u.ID, CreatedAt: keyTime,
-			ExpiresAt: keyTime.Add(time.Hour), Network: "192.0.2.0/24",
+			ExpiresAt: keyTime.Add(time.Hour), Network: "192.0.2.0/24", Side: account.Advertise,
 		}
 		require.NoError(t, store.CreateLink(t.Context(), l))
 		got, err := store.Link(t.Context(), l.Hash, keyTime)

@@ -137,7 +137,8 @@ func AddUser(t *testing.T, s Stores) account.User {
 	u := account.User{
 		ID: id, DeveloperID: newID(t), Email: fmt.Sprintf("%s@example.com", id), PasswordHash: "$argon2id$x",
 		DisplayName: "Ada", Company: "Example Ltd",
-		Role: account.RoleAdvertiser, TokenVersion: 1, CreatedAt: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC),
+		Role: account.RoleAdvertiser, Side: account.Publish, TokenVersion: 1,
+		CreatedAt: time.Date(2026, 5, 1, 10, 0, 0, 0, time.UTC),
 	}
 	require.NoError(t, s.Users.CreateUser(t.Context(), u))
 	return u

@@ -93,9 +93,11 @@ var userCases = []testCase{
 		want := u
 		want.PasswordHash, want.Role, want.Disabled, want.TokenVersion = "$argon2id$y", account.RoleAdmin, true,
 			u.TokenVersion+1
+		want.Side = account.Both
 		got, err := s.Users.UpdateUser(t.Context(), u.ID, func(e *account.User) error {
 			e.PasswordHash, e.Role, e.Disabled = "$argon2id$y", account.RoleAdmin, true
 			e.TokenVersion++
+			e.Side = account.Both
 			e.ID, e.DeveloperID, e.CreatedAt = newID(t), newID(t), e.CreatedAt.AddDate(1, 0, 0)
 			return nil
 		})
@@ -154,6 +156,7 @@ var userCases = []testCase{
 		together(20, func(int) {
 			_, err := s.Users.UpdateUser(t.Context(), u.ID, func(e *account.User) error {
 				e.TokenVersion++
+			e.Side = account.Both
 				return nil
 			})
 			if err != nil {

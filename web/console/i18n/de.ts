@@ -53,7 +53,7 @@ export const de: Messages = {
   themeLight: 'Hell',
   themeDark: 'Dunkel',
   skip: 'Zum Inhalt springen',
-  navigation: 'Konsole',
+  navigation: 'Menü',
   administer: 'Verwaltung',
   advertise: 'Werben',
   publish: 'Veröffentlichen',

@@ -51,7 +51,7 @@ export const en = {
   themeLight: 'Light',
   themeDark: 'Dark',
   skip: 'Skip to the content',
-  navigation: 'Console',
+  navigation: 'Menu',
   administer: 'Administration',
   advertise: 'Advertise',
   publish: 'Publish',

@@ -6,8 +6,11 @@ import { Chart } from '../ui/chart';
 import { Icon } from '../ui/icons';
 import { CSV } from '../ui/csv';
 import { Empty, Loaded, useLoad } from '../ui/load';
-import { Card, Figure, Page, Status } from '../ui/page';
+import { Card, Figure, Page } from '../ui/page';
+import { CampaignStatus } from '../ui/delivery';
+import { Start, type Begin } from '../ui/start';
 import { finding } from '../ui/words';
+import { st } from '../i18n/start';
 import { measures, type Measure } from './measures';
 
 type Campaign = Schemas['Campaign'];
@@ -60,6 +63,11 @@ export default function Advertiser() {
           const shown = measures()[measure];
           return (
             <>
+              <Waiting campaigns={campaigns.campaigns} balance={balance.balance} />
+              <Needs campaigns={campaigns.campaigns} />
+              {!isAdmin.value && user.value?.side !== 'publish' && (
+                <Start lead={st().beginAdvertise} steps={begins(campaigns.campaigns, balance)} />
+              )}
               <dl class="figures">
                 <Figure
                   id="spend-today"
@@ -93,7 +101,6 @@ export default function Advertiser() {
                 />
                 <Figure id="ctr" name={t().ctr} value={percent(stats.ctr)} />
               </dl>
-              <Needs campaigns={campaigns.campaigns} />
               <Card wide>
                 <div class="row spread">
                   <h2>{t().last30}</h2>
@@ -145,12 +152,58 @@ export default function Advertiser() {
   );
 }
 
+/** The first steps of an advertiser. */
+function begins(campaigns: Campaign[], balance: Schemas['Balance']): Begin[] {
+  const spent = campaigns.some((c) => micros(c.spent_total) > 0n);
+  const steps: Begin[] = [{ name: 'campaign', done: campaigns.length > 0, at: 'campaigns/new' }];
+  if (balance.funding === 'prepaid')
+    steps.push({
+      name: 'deposit',
+      done: spent || micros(balance.balance ?? 0) > 0n,
+      at: 'billing',
+    });
+  const passed = campaigns.some((c) => c.status === 'active' || c.status === 'paused');
+  return [
+    ...steps,
+    { name: 'review', done: spent || passed, at: 'campaigns' },
+    { name: 'shown', done: spent, at: 'campaigns' },
+  ];
+}
+
+/** The campaigns that are not shown for lack of a deposit, with the act that cures it. */
+function Waiting({ campaigns, balance }: { campaigns: Campaign[]; balance?: number }) {
+  const waiting = campaigns.filter((c) => c.delivery === 'unfunded');
+  if (waiting.length === 0) return null;
+  return (
+    <section class="card wide notice" data-part="unfunded">
+      <h2>{st().unfunded(waiting.length)}</h2>
+      <p>
+        {waiting.slice(0, 6).map((c, n) => (
+          <>
+            {n > 0 && ' · '}
+            <a href={`${base}/console/campaigns/${c.id}`}>{c.name || c.headline}</a>
+          </>
+        ))}
+      </p>
+      {waiting.length > 6 && <p class="note">{t().andMore(waiting.length - 6)}</p>}
+      <p>{st().unfundedHelp(usd(balance ?? 0))}</p>
+      <p>
+        <a class="button primary" href={`${base}/console/billing`}>
+          {t().payIn}
+        </a>
+      </p>
+    </section>
+  );
+}
+
 function Needs({ campaigns }: { campaigns: Campaign[] }) {
   const needs = campaigns.flatMap((c) => {
     const spent = (of: number, all: number) => micros(all) > 0n && micros(of) >= micros(all);
     if (c.status === 'rejected') return [{ c, why: t().needRejected(c.review?.notes ?? '') }];
     if (c.status === 'in_review' && c.policy_violations.length > 0)
       return [{ c, why: t().needViolations(finding(c.policy_violations[0]!)) }];
+    if (c.delivery === 'ended') return [{ c, why: st().needEnded }];
+    if (c.delivery === 'held_back') return [{ c, why: st().needHeld }];
     if (c.status === 'active' && spent(c.spent_total, c.total_budget))
       return [{ c, why: t().needTotal }];
     if (c.status === 'active' && spent(c.spent_today, c.daily_budget))
@@ -167,7 +220,7 @@ function Needs({ campaigns }: { campaigns: Campaign[] }) {
             <Icon name="alert" />
             <div>
               <a href={`${base}/console/campaigns/${c.id}`}>{c.name || c.headline}</a>{' '}
-              <Status status={c.status} />
+              <CampaignStatus of={c} />
               <p>{why}</p>
             </div>
           </li>

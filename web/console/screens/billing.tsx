@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { api, save, need, type Schemas } from '../../shared/api';
-import { micros, typedNumber } from '../../shared/money';
-import { base, count, info, t, time, usd, user } from '../state';
+import { micros } from '../../shared/money';
+import { base, count, t, time, usd, user } from '../state';
+import { Deposit } from '../ui/deposit';
 import { Empty, Loaded, useLoad, words } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
 
@@ -47,7 +48,9 @@ export default function Billing() {
               />
             </dl>
             <div class="columns">
-              <Deposit />
+              <Card title={t().payIn}>
+                <Deposit back="billing?deposit=done" />
+              </Card>
               <Statement />
             </div>
           </>
@@ -55,63 +58,6 @@ export default function Billing() {
       </Loaded>
       <History />
     </Page>
-  );
-}
-
-function Deposit() {
-  const [problem, setProblem] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [amount, setAmount] = useState('25');
-  const [key] = useState(() => crypto.randomUUID());
-  const pay = async (e: Event) => {
-    e.preventDefault();
-    setBusy(true);
-    setProblem('');
-    try {
-      const made = await need(
-        api.POST('/api/billing/create_checkout', {
-          params: { header: { 'Idempotency-Key': `${key}-${amount}` } },
-          body: {
-            amount: typedNumber(amount),
-            advertiser_id: user.value!.id,
-            return_url: `${info.value?.base_url ?? location.origin + base}/console/billing?deposit=done`,
-          },
-        }),
-      );
-      location.assign(made.checkout_url);
-    } catch (e) {
-      setProblem(words(e));
-      setBusy(false);
-    }
-  };
-  return (
-    <Card title={t().payIn}>
-      <form onSubmit={pay} class="stack">
-        <label>
-          {t().amountUSD}
-          <input
-            name="amount"
-            type="number"
-            inputMode="decimal"
-            min="1"
-            max="100000"
-            step="0.01"
-            required
-            value={amount}
-            onInput={(e) => setAmount(e.currentTarget.value)}
-          />
-        </label>
-        {problem && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
-        <button class="primary" disabled={busy}>
-          {t().toCheckout}
-        </button>
-        <p class="note">{t().checkoutHelp}</p>
-      </form>
-    </Card>
   );
 }
 

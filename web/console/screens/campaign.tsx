@@ -7,7 +7,9 @@ import { suits, titles } from '../i18n/suits';
 import { Chart } from '../ui/chart';
 import { CSV } from '../ui/csv';
 import { Loaded, useLoad, words, type Loading } from '../ui/load';
-import { Card, Figure, Gauge, Page, Status } from '../ui/page';
+import { Card, Figure, Gauge, Page } from '../ui/page';
+import { st } from '../i18n/start';
+import { CampaignStatus } from '../ui/delivery';
 import { Preview } from '../ui/preview';
 import { barred, Stopped } from '../ui/stopped';
 import { Took } from '../ui/took';
@@ -81,7 +83,7 @@ function Screen({ id }: { id: string }) {
       lead={
         campaign.is === 'loaded' ? (
           <>
-            <Status status={campaign.data.campaign.status} /> <span class="note mono">{id}</span>
+            <CampaignStatus of={campaign.data.campaign} /> <span class="note mono">{id}</span>
           </>
         ) : undefined
       }
@@ -599,7 +601,12 @@ function Diagnose({
                 </li>
               ))}
             </ul>
-            <p class="note">{t().diagnoseWindow(count(d.window.auctions), count(d.window.won))}</p>
+            <p class="note">
+              {(isNew(d.window) ? st().newer : t().diagnoseWindow)(
+                count(d.window.auctions),
+                count(d.window.won),
+              )}
+            </p>
             <Took of={d.refused.subjects} since={d.refused.since} until={d.refused.until} />
             {d.state.click_rate !== null && (
               <p class="note" data-part="click-rate">
@@ -617,6 +624,10 @@ function Diagnose({
     </Card>
   );
 }
+
+/** Reports whether a window begins with the campaign: it is shorter than an hour. */
+const isNew = (w: { since: string; until: string }) =>
+  Date.parse(w.until) - Date.parse(w.since) < 3_600_000;
 
 function Changes({ id, version }: { id: string; version: number }) {
   const of = useLoad(

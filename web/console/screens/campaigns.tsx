@@ -6,7 +6,8 @@ import { base, count, day, isAdmin, percent, t, usd, user } from '../state';
 import { Bulk, each, useChosen } from '../ui/bulk';
 import { Icon } from '../ui/icons';
 import { Empty, Loaded, useLoad } from '../ui/load';
-import { Gauge, Page, Pages, Status } from '../ui/page';
+import { Gauge, Page, Pages } from '../ui/page';
+import { CampaignStatus } from '../ui/delivery';
 import { barred } from '../ui/stopped';
 
 type Campaign = Schemas['Campaign'];
@@ -275,7 +276,7 @@ function Table({
                   <a href={`${base}/console/campaigns/${r.id}`}>{r.name || r.headline}</a>
                 </th>
                 <td>
-                  <Status status={r.status} />
+                  <CampaignStatus of={r} />
                 </td>
                 <td>
                   <Gauge

@@ -2,7 +2,8 @@ import { api, need } from '../../shared/api';
 import { AdCard } from '../../shared/card';
 import { base, t, user } from '../state';
 import { Empty, Loaded, useLoad } from '../ui/load';
-import { Page, Status } from '../ui/page';
+import { Page } from '../ui/page';
+import { CampaignStatus } from '../ui/delivery';
 
 /** The creatives of an account. Images are only on the page of each campaign, because a list may have sixty. */
 export default function Creatives() {
@@ -30,7 +31,7 @@ export default function Creatives() {
               {campaigns.map((c) => (
                 <li key={c.id} class="card">
                   <p>
-                    <Status status={c.status} />
+                    <CampaignStatus of={c} />
                   </p>
                   <AdCard
                     ad={{ ...c, media_url: undefined, poster_url: undefined, logo_url: undefined }}

@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { base, info, loadInfo, t, user } from '../state';
+import { sideTexts } from '../i18n/side';
 import { Icon, Logo, type IconName } from '../ui/icons';
 import { words } from '../ui/load';
 import { Preferences } from '../shell';
@@ -129,6 +130,29 @@ function tokenOf(text: string): string {
   return text.trim().replace(/^.*#/, '');
 }
 
+const roles = ['advertise', 'publish', 'both'] as const;
+
+/** The role that a form of a registration states. */
+const roleOf = (form: HTMLFormElement) => new FormData(form).get('role') as (typeof roles)[number];
+
+/** Asks what an account is for. */
+function Roles() {
+  return (
+    <fieldset class="roles" aria-describedby="role-help">
+      <legend>{sideTexts().role}</legend>
+      {roles.map((role) => (
+        <label key={role} class="check">
+          <input type="radio" name="role" value={role} defaultChecked={role === 'both'} />
+          {sideTexts().roles[role]}
+        </label>
+      ))}
+      <p class="note" id="role-help">
+        {sideTexts().roleHelp}
+      </p>
+    </fieldset>
+  );
+}
+
 function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) {
   const [register, setRegister] = useState(false);
   const [error, setError] = useState('');
@@ -157,7 +181,9 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
     };
     try {
       const answer = await need<object>(
-        register ? api.POST('/api/auth/register', { body }) : api.POST('/api/auth/login', { body }),
+        register
+          ? api.POST('/api/auth/register', { body: { ...body, role: roleOf(form.current!) } })
+          : api.POST('/api/auth/login', { body }),
       );
       if ('verification' in answer) {
         setSent(
@@ -211,6 +237,7 @@ function Door({ asked, enter }: { asked: boolean; enter: () => Promise<void> }) 
               {t().passwordHelp}
             </p>
           )}
+          {register && <Roles />}
           {register && signup === 'invite' && (
             <label>
               {t().invite}

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { api, ApiError, save, need, type Schemas } from '../../shared/api';
-import { base, count, t, usd, user } from '../state';
+import { sideTexts } from '../i18n/side';
+import { base, count, loadInfo, t, usd, user } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Page } from '../ui/page';
 
@@ -36,11 +37,12 @@ function Names({ start }: { start: Schemas['Profile'] }) {
       set(
         await need(
           api.PATCH('/api/account/profile', {
-            body: { display_name: d.display_name, company: d.company },
+            body: { display_name: d.display_name, company: d.company, side: d.side },
           }),
         ),
       );
       setDone(true);
+      if (d.side !== user.value?.side) await loadInfo();
     } catch (e) {
       setProblem(words(e));
     }
@@ -80,6 +82,23 @@ function Names({ start }: { start: Schemas['Profile'] }) {
             />
           </label>
         </div>
+        <label>
+          {sideTexts().side}
+          <select
+            name="side"
+            value={d.side}
+            onChange={(e) => {
+              const side = e.currentTarget.value as typeof d.side;
+              set((b) => ({ ...b, side }));
+            }}
+          >
+            {(['advertise', 'publish', 'both'] as const).map((side) => (
+              <option key={side} value={side}>
+                {sideTexts().roles[side]}
+              </option>
+            ))}
+          </select>
+        </label>
         {d.name_state !== 'none' && (
           <p data-name-state={d.name_state}>
             {d.name_state === 'waiting'

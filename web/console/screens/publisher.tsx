@@ -1,15 +1,37 @@
 import { useState } from 'preact/hooks';
-import { api, need } from '../../shared/api';
+import { api, need, type Schemas } from '../../shared/api';
 import { p } from '../i18n/publish';
-import { base, count, day, percent, t, usd, user } from '../state';
+import { st } from '../i18n/start';
+import { base, count, day, isAdmin, percent, t, usd, user } from '../state';
 import { Chart } from '../ui/chart';
 import { CSV } from '../ui/csv';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
+import { Start, type Begin } from '../ui/start';
 import { measures, type Measure } from './measures';
 import { Waits } from './waits';
 
 const shownHere: Measure[] = ['impressions', 'credits', 'clicks', 'ctr'];
+
+interface Seen {
+  s: Schemas['Stats'];
+  earned: Schemas['Earnings'];
+  asked: Schemas['RequestStats'];
+  waiting: Schemas['WaitingCredits'];
+  keys: Schemas['Key'][];
+}
+
+/** The first steps of a publisher. Credits of any age show that all of them were done. */
+function begins({ s, earned, asked, waiting, keys }: Seen): Begin[] {
+  const credits = s.credits + earned.available + earned.held + waiting.credits_pending > 0;
+  const shown = credits || s.impressions > 0;
+  return [
+    { name: 'key', done: shown || keys.length > 0, at: 'keys' },
+    { name: 'request', done: shown || asked.requests + s.sandbox > 0, at: 'integrate' },
+    { name: 'shown', done: shown, at: 'integrate' },
+    { name: 'earned', done: credits, at: 'publisher' },
+  ];
+}
 
 /** The performance and earnings of a publisher's ads. */
 export default function Publisher() {
@@ -18,7 +40,7 @@ export default function Publisher() {
     until = day();
   const of = useLoad(async () => {
     const who = { developer_id: user.value!.developer_id };
-    const [stats, earned, asked, waiting] = await Promise.all([
+    const [stats, earned, asked, waiting, keys] = await Promise.all([
       need(
         api.GET('/api/stats', {
           params: { query: { type: 'developer', ...who, since, until, breakdown: 'host_app' } },
@@ -27,8 +49,9 @@ export default function Publisher() {
       need(api.GET('/api/billing/earnings', { params: { query: { ...who, since, until } } })),
       need(api.GET('/api/stats/requests', { params: { query: { ...who, since, until } } })),
       need(api.GET('/api/billing/credits', { params: { query: who } })),
+      need(api.GET('/api/keys')),
     ]);
-    return { stats, earned, asked, waiting };
+    return { stats, earned, asked, waiting, keys: keys.keys };
   }, [user.value?.id]);
   return (
     <Page
@@ -42,7 +65,11 @@ export default function Publisher() {
       }
     >
       <Loaded of={of}>
-        {({ stats: s, earned, asked, waiting }) => {
+        {({ stats: s, earned, asked, waiting, keys }) => {
+          const steps = begins({ s, earned, asked, waiting, keys });
+          const start = user.value?.side !== 'advertise' && !isAdmin.value && (
+            <Start lead={st().beginPublish} steps={steps} />
+          );
           if (
             waiting.waits.length +
               asked.requests +
@@ -52,16 +79,20 @@ export default function Publisher() {
             0
           )
             return (
-              <Empty title={t().noTraffic}>
-                <p>{t().noTrafficHelp}</p>
-                <a class="button primary" href={`${base}/console/integrate`}>
-                  {t().integrate}
-                </a>
-              </Empty>
+              <>
+                {start}
+                <Empty title={t().noTraffic}>
+                  <p>{t().noTrafficHelp}</p>
+                  <a class="button" href={`${base}/console/integrate`}>
+                    {t().integrate}
+                  </a>
+                </Empty>
+              </>
             );
           const shown = measures()[measure];
           return (
             <>
+              {start}
               <dl class="figures">
                 <Figure
                   id="requests"

@@ -29,6 +29,7 @@ import {
   type Finding,
 } from '../ui/fields';
 import { Forecast } from '../ui/forecast';
+import { Funds } from '../ui/funds';
 import { useLoad } from '../ui/load';
 import { Page } from '../ui/page';
 import { Preview } from '../ui/preview';
@@ -191,6 +192,9 @@ export default function Wizard() {
           ))}
         </ol>
       </nav>
+      {step === 'summary' && d.paid_by !== 'credits' && (
+        <Funds of={purse} daily={micros(d.daily_budget)} />
+      )}
       <div class="editor">
         <form
           class="stack"

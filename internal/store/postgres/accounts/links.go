@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	linkColumns = `hash, purpose, email, user_id, password_hash, created_at, expires_at, network`
+	linkColumns = `hash, purpose, email, user_id, password_hash, created_at, expires_at, network, side`
 
 	// Serializes links of one e-mail, so that concurrent requests cannot exceed the limits.
 	lockLinks    = `SELECT pg_advisory_xact_lock(hashtextextended('mail_link ' || $1, 0))`
@@ -27,7 +27,7 @@ const (
 			FROM mail_link WHERE email = $1 AND purpose = $2
 		) AS open
 		WHERE of_all >= $4 OR network = $3 AND of_network >= $5)`
-	insertLink = `INSERT INTO mail_link (` + linkColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+	insertLink = `INSERT INTO mail_link (` + linkColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 	selectLink = `SELECT ` + linkColumns + ` FROM mail_link WHERE hash = $1 AND expires_at > $2`
 	takeLink   = `DELETE FROM mail_link WHERE hash = $1 AND expires_at > $2 RETURNING ` + linkColumns
 )
@@ -49,7 +49,7 @@ func (s *Logins) CreateLink(ctx context.Context, l account.Link) error {
 		}
 		_, err = tx.Exec(
 			ctx, insertLink, l.Hash[:], l.Purpose, l.Email, pg.NullID(l.UserID), l.PasswordHash, l.CreatedAt, l.ExpiresAt,
-			l.Network,
+			l.Network, l.Side,
 		)
 		return pg.Failure("create link", err)
 	})
@@ -73,7 +73,8 @@ func (s *Logins) readLink(ctx context.Context, sql string, hash [32]byte, now ti
 	l, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (l account.Link, err error) {
 		var stored []byte
 		var user *uuid.UUID
-		err = row.Scan(&stored, &l.Purpose, &l.Email, &user, &l.PasswordHash, &l.CreatedAt, &l.ExpiresAt, &l.Network)
+		err = row.Scan(&stored, &l.Purpose, &l.Email, &user, &l.PasswordHash, &l.CreatedAt, &l.ExpiresAt, &l.Network,
+			&l.Side)
 		if user != nil {
 			l.UserID = *user
 		}

@@ -26,10 +26,10 @@ import (
 type Accounts struct{ *pg.Core }
 
 const (
-	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id, display_name, company, approved_name, name_verified, mailbox`
+	userColumns = `id, developer_id, email, password_hash, role, disabled, token_version, created_at, parent_id, display_name, company, approved_name, name_verified, mailbox, side`
 
 	insertUser = `INSERT INTO app_user (` + userColumns +
-		`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+		`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
 	// The ids of all seats are in one list: for each seat its own id, then its developer id.
 	seatsOfUser = `ARRAY(SELECT pair.id FROM app_user s, unnest(ARRAY[s.id,
@@ -45,7 +45,7 @@ const (
 
 	updateUser = `UPDATE app_user SET email = $2, password_hash = $3, role = $4, disabled = $5, token_version = $6,
 		display_name = $7, company = $8,
-		approved_name = $9, name_verified = $10, mailbox = $11
+		approved_name = $9, name_verified = $10, mailbox = $11, side = $12
 		WHERE id = $1`
 
 	// These locks protect the check for the last administrator: if two administrators suspend each
@@ -99,7 +99,7 @@ func createUser(ctx context.Context, tx pgx.Tx, u account.User) error {
 	}
 	_, err := tx.Exec(ctx, insertUser, u.ID, u.DeveloperID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion,
 		u.CreatedAt, pg.NullID(u.ParentID), u.DisplayName, u.Company,
-		u.Approved.Name, u.Approved.Verified, u.Mailbox)
+		u.Approved.Name, u.Approved.Verified, u.Mailbox, u.Side)
 	if err != nil {
 		return emailTaken(pg.Failure("create user", err))
 	}
@@ -167,7 +167,7 @@ func ruleUser(ctx context.Context, tx pgx.Tx, r account.Ruling) (account.User, e
 	}
 	if _, err = tx.Exec(ctx, updateUser, u.ID, u.Email, u.PasswordHash, u.Role, u.Disabled, u.TokenVersion,
 		u.DisplayName, u.Company,
-		u.Approved.Name, u.Approved.Verified, u.Mailbox); err != nil {
+		u.Approved.Name, u.Approved.Verified, u.Mailbox, u.Side); err != nil {
 		return account.User{}, emailTaken(pg.Failure("update user", err))
 	}
 	held := 0
@@ -267,7 +267,7 @@ func scanUser(row pgx.CollectableRow) (u account.User, err error) {
 	var seats [][16]byte
 	err = row.Scan(&u.ID, &u.DeveloperID, &u.Email, &u.PasswordHash, &u.Role, &u.Disabled, &u.TokenVersion,
 		&u.CreatedAt, &parent, &u.DisplayName, &u.Company,
-		&u.Approved.Name, &u.Approved.Verified, &u.Mailbox, &seats)
+		&u.Approved.Name, &u.Approved.Verified, &u.Mailbox, &u.Side, &seats)
 	if parent != nil {
 		u.ParentID = *parent
 	}

@@ -30,15 +30,19 @@ const (
 	// rule of account.User.SeatSponsor.
 	sponsorOfUser = `a.id = coalesce(u.parent_id, u.id) AND (u.parent_id IS NULL OR a.role <> 'admin')`
 
+	// joinBalance joins the cash of a campaign's advertiser, [ledger.AdvertiserCash].
+	joinBalance = `
+		LEFT JOIN balance b ON b.account = 'advertiser:' || c.advertiser_id::text AND b.asset = 'USD'`
+
 	// Spend comes from the ledger's rows; today is the UTC day of the database's clock.
 	fromCampaigns = `, c.settings_version, c.family_id, c.vote, c.click_rate, c.convert_rate, c.ceiling, c.bound,
 		coalesce(d.amount - d.refunded, 0), coalesce(t.spent - t.refunded, 0), coalesce(a.approved_name, ''),
-			coalesce(a.name_verified, false)
+			coalesce(a.name_verified, false), coalesce(b.amount, 0)
 		FROM campaign c
 		LEFT JOIN app_user u ON u.id = c.advertiser_id
 		LEFT JOIN app_user a ON ` + sponsorOfUser + `
 		LEFT JOIN campaign_spend d ON d.campaign_id = c.id AND d.day = floor(extract(epoch FROM now()) / 86400)::int
-		LEFT JOIN campaign_total t ON t.campaign_id = c.id`
+		LEFT JOIN campaign_total t ON t.campaign_id = c.id` + joinBalance
 
 	// OrderNewestFirst is the order of lists.
 	OrderNewestFirst = ` ORDER BY c.created_at DESC, c.id DESC LIMIT $1 OFFSET $2`
@@ -48,20 +52,20 @@ const (
 	selectQueue = `SELECT q.id, q.queued FROM (SELECT c.id, c.created_at, ` + queued + ` AS queued,
 			CASE WHEN c.credit_funded THEN greatest(0, c.total_budget - coalesce(t.spent - t.refunded, 0))
 				ELSE greatest(0, coalesce(b.amount, 0)) END AS money
-		FROM campaign c LEFT JOIN campaign_total t ON t.campaign_id = c.id
-		LEFT JOIN balance b ON b.account = 'advertiser:' || c.advertiser_id::text AND b.asset = 'USD'`
+		FROM campaign c LEFT JOIN campaign_total t ON t.campaign_id = c.id` + joinBalance
 	orderQueue = `) q ORDER BY q.queued = 'pending' DESC, q.money > 0 DESC, q.queued = 'bound' DESC, q.money DESC,
 		q.created_at DESC, q.id DESC LIMIT $1 OFFSET $2`
 
 	selectHead = `SELECT version FROM config_head`
 
 	// RETURNING is computed under the row lock, so versions and times have the same order. The
-	// advertiser's name is read again here. A change of the name also locks the campaigns before
-	// the head, so this statement sees it.
+	// advertiser's name and balance are read again here. A change of the name also locks the
+	// campaigns before the head, so this statement sees it.
 	nextVersion = `UPDATE config_head SET version = version + 1 RETURNING version, clock_timestamp(),
 		coalesce((SELECT a.approved_name FROM app_user u JOIN app_user a ON ` + sponsorOfUser + ` WHERE u.id = $1), ''),
 		coalesce((SELECT a.name_verified FROM app_user u JOIN app_user a
-			ON ` + sponsorOfUser + ` WHERE u.id = $1), false)`
+			ON ` + sponsorOfUser + ` WHERE u.id = $1), false),
+		coalesce((SELECT amount FROM balance WHERE account = 'advertiser:' || $1::uuid::text AND asset = 'USD'), 0)`
 
 	// The account's row is the advertiser's lock: campaigns of one advertiser are created one at a
 	// time.
@@ -377,7 +381,7 @@ func (s *Campaigns) UpdateCampaign(
 // here until the transaction ends.
 func stampVersion(ctx context.Context, tx pgx.Tx, c *campaign.Campaign) error {
 	err := tx.QueryRow(ctx, nextVersion, c.AdvertiserID).Scan(
-		&c.ConfigVersion, &c.UpdatedAt, &c.Advertiser.Name, &c.Advertiser.Verified,
+		&c.ConfigVersion, &c.UpdatedAt, &c.Advertiser.Name, &c.Advertiser.Verified, &c.Balance,
 	)
 	c.SettingsVersion = c.ConfigVersion
 	return err
@@ -505,7 +509,7 @@ func scanCampaign(row pgx.CollectableRow) (c campaign.Campaign, err error) {
 	}
 	to = append(to, &c.SettingsVersion, &c.Standing.Family, &c.Standing.Vote, &c.Standing.ClickRate,
 		&c.Standing.ConvertRate, &c.Standing.Ceiling, &c.Standing.Bound, &c.SpentToday, &c.SpentTotal,
-		&c.Advertiser.Name, &c.Advertiser.Verified)
+		&c.Advertiser.Name, &c.Advertiser.Verified, &c.Balance)
 	if err := row.Scan(to...); err != nil {
 		return c, err
 	}
