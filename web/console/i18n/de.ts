@@ -1,9 +1,11 @@
 import type { Messages } from './en';
 import { advert } from './advert.de';
+import { invented } from './invented.de';
 import { market } from './market.de';
 
 export const de: Messages = {
   ...advert,
+  ...invented,
   ...market,
   landingTitle: 'adnet: Werbung für KI-Anwendungen',
   landingHead: 'Werbung, die ins Gespräch passt',

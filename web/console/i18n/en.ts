@@ -1,9 +1,11 @@
 import { advert } from './advert.en';
+import { invented } from './invented.en';
 import { market } from './market.en';
 
 /** The texts of the pages. A language without one of them does not compile. */
 export const en = {
   ...advert,
+  ...invented,
   ...market,
   landingTitle: 'adnet: ads for AI applications',
   landingHead: 'Ads that belong in the conversation',

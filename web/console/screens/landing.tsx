@@ -3,6 +3,7 @@ import { useLocation } from 'preact-iso';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { base, info, loadInfo, t, user } from '../state';
 import { Icon, Logo, type IconName } from '../ui/icons';
+import { Invented } from '../ui/invented';
 import { words } from '../ui/load';
 import { Preferences } from '../shell';
 
@@ -34,6 +35,7 @@ export function Landing({ next }: { next?: string }) {
         <div class="picks">
           <Preferences />
         </div>
+        <Invented />
       </header>
       <main id="main">
         <section class="hero">
