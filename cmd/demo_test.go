@@ -172,3 +172,13 @@ func TestDemoModesShareTheHistory(t *testing.T) {
 	}
 	require.Len(t, sums, 1, "%v", sums)
 }
+
+// TestDemoLives waits for a request that no visitor made.
+func TestDemoLives(t *testing.T) {
+	_, base, _ := standalone(t, "--demo-requests=0", "--demo=live")
+	api := client{t, base}
+	boss := api.through("admin")
+	require.Eventually(t, func() bool {
+		return api.do("GET", "/api/admin/requests", boss, "", 200)["requests"].(float64) > 0
+	}, 30*time.Second, 300*time.Millisecond)
+}

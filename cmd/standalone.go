@@ -186,6 +186,9 @@ func (m *inMemory) addStages(consumers *consumersRole, shown demoConfig) {
 		m.group.Add(lifecycle.Task("votes", consumers.standings.Turn))
 	}
 	m.role.addStages()
+	if shown.Mode == "live" {
+		m.group.Add(lifecycle.Named("live", m.liveDemo(m.Log)))
+	}
 	m.group.Add(lifecycle.Task("greeting", func(ctx context.Context) error { return m.greet(ctx, shown.shows()) }))
 }
 
