@@ -19,7 +19,7 @@ type demoConfig struct {
 
 func (c demoConfig) shows() bool { return c.Mode != "off" }
 
-// unheard announces campaigns to nobody: no node serves yet.
+// unheard announces campaigns to no node: none serves yet.
 type unheard struct{}
 
 // Announce implements campaign.Announcer.

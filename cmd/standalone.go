@@ -176,11 +176,11 @@ func (m *inMemory) addStages(consumers *consumersRole, shown demoConfig) {
 	m.group.Add(lifecycle.Task("topics", func(ctx context.Context) error {
 		return kafka.EnsureTopics(ctx, m.backends.Kafka, kafka.Deps{Log: m.Log})
 	}))
+	m.group.Add(lifecycle.Task("administrator", m.role.ensureAdmin))
 	if shown.shows() {
 		m.group.Add(lifecycle.Task("demo", func(ctx context.Context) error { return m.invent(ctx, shown) }))
 	}
 	consumers.addStage()
-	m.group.Add(lifecycle.Task("administrator", m.role.ensureAdmin))
 	if shown.shows() {
 		// The first request already finds the words weighed by the votes of the demo's advertisers.
 		m.group.Add(lifecycle.Task("votes", consumers.standings.Turn))

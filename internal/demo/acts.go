@@ -30,7 +30,7 @@ const (
 	nameAgo       = 2
 )
 
-// acts are what owners and administrators did, by day.
+// acts holds the acts of owners and administrators, by day.
 var acts = map[int][]func(*past, context.Context) error{
 	firstDeposits: {(*past).payAll},
 	pausedAgo:     {(*past).pauseOne},
@@ -196,7 +196,7 @@ func (p *past) submitFirst(ctx context.Context) error {
 
 func (p *past) submitSecond(ctx context.Context) error {
 	_, err := p.submit(ctx, p.advertisers[2], proposal{
-		"open-evening", "Meet us on Thursday evening", "Two talks, an hour of questions, and tea for everybody.",
+		"open-evening", "Meet us on Thursday evening", "Two talks, an hour of questions, and tea for all.",
 	})
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"adnet/internal/account"
 )
 
-// Marks lists the accounts of the demo. Everybody knows their passwords, and their history never
+// Marks lists the accounts of the demo. Their passwords are public, and their history never
 // happened, so rules that compare accounts do not compare them with others. It is safe for
 // concurrent use; a nil one is empty.
 type Marks struct {

@@ -112,7 +112,7 @@ type Deps struct {
 	Demo map[string]string
 	// Invented reports that the stores hold a history that never happened: the console names it.
 	Invented bool
-	Now  func() time.Time
+	Now      func() time.Time
 	// CreditValue is the total budget in USD that one Credit pays for (ADNET_CREDIT_VALUE_USD).
 	CreditValue money.Micros
 	// Unfunded reports whether a new campaign cannot deliver for lack of a deposit; nil for never.

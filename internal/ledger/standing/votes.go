@@ -84,7 +84,7 @@ func (b *Ballot) Count() Votes {
 }
 
 // among counts the votes of the demo's families, or of all others. A charge between the two proves
-// nothing: everybody knows the passwords of the demo.
+// nothing: the passwords of the demo are public.
 func (b *Ballot) among(demo bool) Votes {
 	paid, earned := map[uuid.UUID]money.Micros{}, map[uuid.UUID]money.Micros{}
 	for i := range b.Charges {
