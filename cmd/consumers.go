@@ -22,6 +22,7 @@ import (
 	"adnet/consumers/verify"
 	"adnet/consumers/webhooks"
 	"adnet/ingress/track"
+	"adnet/internal/demo"
 	"adnet/internal/kafka"
 	"adnet/internal/ledger"
 	"adnet/internal/ledger/owed"
@@ -100,6 +101,8 @@ type consumersConfig struct {
 	Unsigned bool `kong:"-"`
 	// NetworkClicks is the most clicks of a network that settlement charges on a campaign and day.
 	NetworkClicks int64 `kong:"-"`
+	// Demo marks the accounts of the demo; nil outside in-memory mode.
+	Demo *demo.Marks `kong:"-"`
 	// Outbound names the private networks that webhooks may enter, as on ingress.
 	Outbound outbound.Config `kong:"-"`
 }
@@ -258,7 +261,7 @@ func (r *consumersRole) projecting() error {
 // cleaning builds the components that hold back suspicious earnings and remove old data.
 func (r *consumersRole) cleaning() error {
 	detector, err := quarantine.New(r.cfg.Quarantine, quarantine.Deps{
-		Store: r.Stores.Publishers, Ads: r.ShowRates, Log: r.Log, Metrics: r.metrics,
+		Store: r.Stores.Publishers, Ads: r.ShowRates, Demo: r.cfg.Demo.Developers, Log: r.Log, Metrics: r.metrics,
 	})
 	if err != nil {
 		return err
@@ -313,7 +316,7 @@ func (r *consumersRole) judging() error {
 		Log: r.Log, Metrics: r.metrics, Source: r.Stats, Ads: r.ShowRates,
 		Cases: r.Stores.Publishers, Store: r.Stores.Campaigns,
 		Families: r.Stores.Families, Judge: owed.Judge, Reporter: r.clerk.Of(roster.Standing),
-		Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(),
+		Every: r.cfg.Standing.Every, Postpaid: !r.funds.Required(), Demo: r.cfg.Demo.Accounts,
 	})
 	r.runs("standing", r.standings)
 	return nil

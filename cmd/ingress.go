@@ -191,6 +191,7 @@ type parts struct {
 	Scans         int  // of recorded data that run at once; 0 is the default
 	InMemory      bool // nothing outlives the process: deposits may be simulated
 	Demo          bool // visitors may be signed in to the demo accounts
+	Invented      bool // the stores hold the demo's history
 }
 
 // ingressRole is the constructed HTTP role: its inputs, the state that its areas share, and its
@@ -216,6 +217,9 @@ type ingressRole struct {
 	accounts  *account.Service
 	mail      *mail.Sender // nil without a mail server
 	campaigns *campaign.Service
+
+	accountDeps  account.Deps // of accounts
+	campaignDeps campaign.Deps
 }
 
 // newIngress constructs the HTTP role over b and mounts its routes. It opens and starts nothing.

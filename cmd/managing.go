@@ -56,17 +56,18 @@ func (r *ingressRole) managing() error {
 	if err != nil {
 		return err
 	}
-	r.accounts = account.NewService(account.Deps{
+	r.accountDeps = account.Deps{
 		Users: r.Stores.Accounts, Keys: r.Stores.Accounts, Networks: r.Stores.Logins, Sessions: r.Stores.Logins,
 		Factors: r.Stores.Logins, Links: r.Stores.Logins,
 		Box: r.inputs.Sessions, Mail: providers, Marks: r.inputs.Ring.Marks, Now: time.Now,
-	})
-	r.campaigns = campaign.NewService(campaign.Deps{
+	}
+	r.campaignDeps = campaign.Deps{
 		Store: r.Stores.Campaigns, Announcer: warming{redis.NewNodes(r.sealed), r.budget}, Now: time.Now,
 		CreditValue:  creditValue,
 		MaxCampaigns: r.inputs.Config.Manage.Campaigns, Judge: suitability.Ruled,
 		Unreviewed: r.inputs.Config.Offer.Unreviewed, Prepaid: r.inputs.Money.Required(),
-	})
+	}
+	r.accounts, r.campaigns = account.NewService(r.accountDeps), campaign.NewService(r.campaignDeps)
 	persons := r.Stores.Person()
 	persons.Marks = r.inputs.Ring.Marks
 	script, err := snippet.New()
@@ -82,7 +83,7 @@ func (r *ingressRole) managing() error {
 		AdReports: r.Stores.AdReports, Cases: r.Stores.Publishers, Now: time.Now,
 		Publish: r.Stores.Accounts, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer,
 		MailLogged: r.mail == nil && mailer != nil, Verify: r.inputs.Config.Manage.VerifyEmail == manage.VerifyRequired,
-		Signup: r.inputs.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
+		Signup: r.inputs.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(), Invented: r.inputs.Invented,
 		Snippet:     manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
 		CreditValue: creditValue,
 	}).Mount(r.http)

@@ -20,6 +20,7 @@ import (
 	"adnet/internal/demo"
 	"adnet/internal/kafka"
 	"adnet/internal/process/lifecycle"
+	"adnet/internal/token"
 )
 
 // standalone is `adnet standalone`: every role in one process, in memory.
@@ -29,9 +30,9 @@ type standalone struct {
 	Money     backends.Money       `embed:"" set:"prepaid=off"`
 	Consumers consumersConfig      `kong:"embed,set='credit_every=500ms',set='credit_hold=0s',set='credit_hold_concentrated=0s',set='quarantine_no_readers=0'"`
 	Broker    kafka.EmbeddedConfig `embed:""`
-	Demo      string               `name:"demo" env:"ADNET_DEMO" default:"on" enum:"on,off" help:"Load demo accounts and campaigns. Their passwords are public, so this must be set explicitly on an address beyond loopback."`
+	Demo      demoConfig           `embed:""`
 
-	demoSet, unsignedSet bool // by the caller, not by default
+	unsignedSet bool // by the caller, not by default
 }
 
 // readerlessFrom is the default of ADNET_QUARANTINE_NO_READERS where money is real.
@@ -40,7 +41,7 @@ const readerlessFrom = 1000
 // AfterApply is called by the parser.
 func (c *standalone) AfterApply(line *kong.Context) error {
 	c.Role.inForce = inForce(line)
-	c.demoSet, c.unsignedSet = isSet(line, "demo"), isSet(line, "unsigned-beacons")
+	c.Demo.set, c.unsignedSet = isSet(line, "demo"), isSet(line, "unsigned-beacons")
 	// Others' webhooks must not reach what listens on this machine only.
 	if !c.local() && !isSet(line, "outbound-networks") {
 		c.Role.Outbound.Networks = nil
@@ -61,7 +62,7 @@ func (c *standalone) open() error {
 		return nil
 	}
 	var missing []string
-	if c.Demo == "on" && !c.demoSet {
+	if c.Demo.shows() && !c.Demo.set {
 		missing = append(
 			missing, "--demo=off (or --demo=on: accounts with public passwords, one of them an administrator's)",
 		)
@@ -105,6 +106,9 @@ type inMemory struct {
 	*host
 	backends    *backends.Embedded
 	role        *ingressRole
+	money       backends.Money
+	marks       *demo.Marks
+	ring        *token.Keyring
 	scratch     string // a folder removed when the process ends
 	credentials demo.Credentials
 }
@@ -116,7 +120,7 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	if err != nil {
 		return nil, err
 	}
-	m := &inMemory{}
+	m := &inMemory{money: c.Money, ring: ring, marks: new(demo.Marks)}
 	defer func() {
 		if err != nil {
 			m.close()
@@ -137,7 +141,7 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	}
 	m.role, err = newIngress(m.host, parts{
 		Config: c.Role, Money: c.Money, Ring: ring, Sessions: sessions, InMemory: true,
-		Demo:  c.Demo == "on" && c.local(),
+		Demo: c.Demo.shows() && c.local(), Invented: c.Demo.shows(),
 		Spool: spool.Config{Dir: filepath.Join(m.scratch, "spool"), MaxBytes: 256 << 20},
 	}, &m.backends.All)
 	if err != nil {
@@ -147,7 +151,7 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 		return nil, err
 	}
 	c.Consumers.Life, c.Consumers.Ring = c.Role.Track.Life.Longest(), ring
-	c.Consumers.Outbound = c.Role.Outbound
+	c.Consumers.Outbound, c.Consumers.Demo = c.Role.Outbound, m.marks
 	c.Consumers.Unsigned = c.Role.Track.Unsigned == track.UnsignedBill
 	if c.Consumers.NetworkClicks, err = c.Role.Track.Traffic.NetworkClicks(); err != nil {
 		return nil, err
@@ -161,30 +165,31 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 		return nil, err
 	}
 	m.admin.Handle("GET /internal/verify", operate.VerifyHandler(&m.backends.All, c.Money))
-	m.addStages(consumers, c.Demo == "on")
+	m.addStages(consumers, c.Demo)
 	return m, nil
 }
 
-// addStages orders the parts: dependencies come first.
-func (m *inMemory) addStages(consumers *consumersRole, shows bool) {
+// addStages orders the parts: dependencies come first. The demo's past is made before the consumers
+// run, so that each row has its own date and no rule of the present judges the half of it.
+func (m *inMemory) addStages(consumers *consumersRole, shown demoConfig) {
 	m.group.Add(lifecycle.Named("broker", m.backends.Broker), lifecycle.Named("redis", m.backends.Cache))
 	m.group.Add(lifecycle.Task("topics", func(ctx context.Context) error {
 		return kafka.EnsureTopics(ctx, m.backends.Kafka, kafka.Deps{Log: m.Log})
 	}))
-	consumers.addStage()
 	m.group.Add(lifecycle.Task("administrator", m.role.ensureAdmin))
-	if shows {
-		m.group.Add(lifecycle.Task("demo", func(ctx context.Context) (err error) {
-			m.credentials, err = demo.Load(ctx, demo.Deps{Accounts: m.role.accounts, Campaigns: m.role.campaigns})
-			if err != nil {
-				return err
-			}
-			// The first request already finds the words weighed by the votes of the demo's advertisers.
-			return consumers.standings.Turn(ctx)
-		}))
+	if shown.shows() {
+		m.group.Add(lifecycle.Task("demo", func(ctx context.Context) error { return m.invent(ctx, shown) }))
+	}
+	consumers.addStage()
+	if shown.shows() {
+		// The first request already finds the words weighed by the votes of the demo's advertisers.
+		m.group.Add(lifecycle.Task("votes", consumers.standings.Turn))
 	}
 	m.role.addStages()
-	m.group.Add(lifecycle.Task("greeting", func(ctx context.Context) error { return m.greet(ctx, shows) }))
+	if shown.Mode == "live" {
+		m.group.Add(lifecycle.Named("live", m.liveDemo(m.Log)))
+	}
+	m.group.Add(lifecycle.Task("greeting", func(ctx context.Context) error { return m.greet(ctx, shown.shows()) }))
 }
 
 // greetingWait limits the greeting's wait for budgets.

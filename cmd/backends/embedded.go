@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"sync/atomic"
 	"time"
 
 	"adnet/internal/kafka"
@@ -15,7 +16,27 @@ type Embedded struct {
 	All
 	Broker *kafka.Embedded
 	Cache  *redis.Embedded
+	// Clock dates the rows of the stores.
+	Clock *Clock
 }
+
+// Clock is the system's clock, which [Clock.Set] may move. It is moved only before the roles run: an
+// invented past needs rows of its days.
+type Clock struct{ at atomic.Pointer[time.Time] }
+
+// Now returns the time.
+func (c *Clock) Now() time.Time {
+	if at := c.at.Load(); at != nil {
+		return *at
+	}
+	return time.Now()
+}
+
+// Set stops the clock at a time.
+func (c *Clock) Set(at time.Time) { c.at.Store(&at) }
+
+// Resume returns to the system's time.
+func (c *Clock) Resume() { c.at.Store(nil) }
 
 // OpenEmbedded starts the broker and the Redis of in-memory mode and creates the stores.
 func OpenEmbedded(cfg kafka.EmbeddedConfig, funds Money, deps Deps) (*Embedded, error) {
@@ -37,8 +58,9 @@ func OpenEmbedded(cfg kafka.EmbeddedConfig, funds Money, deps Deps) (*Embedded, 
 	if err != nil {
 		return nil, err
 	}
-	stores, reports := memory.New(time.Now), analytics.New()
-	return &Embedded{Broker: broker, Cache: cache, All: All{
+	clock := new(Clock)
+	stores, reports := memory.New(clock.Now), analytics.New()
+	return &Embedded{Broker: broker, Cache: cache, Clock: clock, All: All{
 		Stores:    InMemory(stores),
 		Rooms:     roomSource{Changes: stores.Campaigns, roomReader: stores.Campaigns.RoomReader(funds.rooms())},
 		Analytics: reports, Stats: reports, Past: reports, Rates: reports, ShowRates: reports, Rollup: reports,

@@ -17,7 +17,7 @@ import (
 // manyActs compares the acts of campaigns at young publishers with those elsewhere. Acts that wait
 // for a decision count.
 func (d *Detector) manyActs(
-	ctx context.Context, rules traffic.QuarantineRules, now time.Time,
+	ctx context.Context, rules traffic.QuarantineRules, now time.Time, shown demo,
 ) ([]traffic.Evidence, error) {
 	if !rules.Network {
 		return nil, nil
@@ -52,8 +52,21 @@ func (d *Detector) manyActs(
 	if err != nil {
 		return nil, err
 	}
-	everywhere := withHeld(actsOf(sums, models), sumOf(young, held), models)
-	return rules.ManyActs(day.Of(now), young, everywhere), nil
+	theirs, err := d.demoCounts(ctx, since, shown)
+	if err != nil {
+		return nil, err
+	}
+	var found []traffic.Evidence
+	for _, place := range []struct {
+		demo bool
+		sums []traffic.AdCount
+	}{{false, without(sums, theirs)}, {true, theirs}} {
+		if mine := shown.acts(young, place.demo); len(mine) > 0 {
+			everywhere := withHeld(actsOf(place.sums, models), sumOf(mine, held), models)
+			found = append(found, rules.ManyActs(day.Of(now), mine, everywhere)...)
+		}
+	}
+	return found, nil
 }
 
 // actsOf counts the acts of campaigns that pay for them.

@@ -73,8 +73,11 @@ type Source interface {
 	PublisherCounts(ctx context.Context, since day.Day, developers []uuid.UUID) ([]traffic.AdCount, error)
 }
 
-// Deps holds the dependencies of a [Detector]. All are required but Now.
+// Deps holds the dependencies of a [Detector]. All are required but Demo and Now.
 type Deps struct {
+	// Demo lists the developer ids of demo accounts, which are compared only among themselves; nil
+	// for none.
+	Demo    func() []uuid.UUID
 	Store   Store
 	Ads     Source
 	Log     *slog.Logger
@@ -87,6 +90,7 @@ type Detector struct {
 	cfg    Config
 	store  Store
 	ads    Source
+	demo   func() []uuid.UUID
 	log    *slog.Logger
 	often  *obs.LimitedLogger
 	opened *prometheus.CounterVec
@@ -102,7 +106,7 @@ func New(cfg Config, deps Deps) (*Detector, error) {
 	if deps.Store == nil || deps.Ads == nil || deps.Log == nil || deps.Metrics == nil {
 		return nil, errors.New("quarantine: store, ads, log and metrics are required")
 	}
-	d := &Detector{cfg: cfg, store: deps.Store, ads: deps.Ads, log: deps.Log, often: obs.Limited(deps.Log, time.Minute),
+	d := &Detector{cfg: cfg, store: deps.Store, ads: deps.Ads, demo: deps.Demo, log: deps.Log, often: obs.Limited(deps.Log, time.Minute),
 		now: schedule.Clock(deps.Now),
 		opened: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adnet_quarantine_opened_total", Help: "Publishers that this process put into quarantine, by rule.",
@@ -133,7 +137,10 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 		MinEvents: d.cfg.MinEvents, CTR: d.cfg.CTR, InvalidShare: d.cfg.InvalidShare, Surge: d.cfg.Surge,
 		Network: d.cfg.Network != "off", Readers: d.cfg.Readers,
 	}
-	found := rules.Judge(today, days)
+	shown := d.shown()
+	found := append(
+		rules.Judge(today, shown.days(days, false)), rules.Judge(today, shown.days(days, true))...,
+	)
 	if rules.Readers > 0 {
 		sums, err := d.store.ReaderSums(ctx, today-traffic.ReaderDays+1, today, rules.Readers)
 		if err != nil {
@@ -141,8 +148,8 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 		}
 		found = append(found, rules.Readerless(today, sums)...)
 	}
-	few, failed := d.fewShown(ctx, rules, now)
-	many, err := d.manyActs(ctx, rules, now)
+	few, failed := d.fewShown(ctx, rules, now, shown)
+	many, err := d.manyActs(ctx, rules, now, shown)
 	failed = errors.Join(failed, err)
 	if opened, err = d.openActs(ctx, many, now); err != nil {
 		return opened, err
@@ -162,7 +169,7 @@ func (d *Detector) Judge(ctx context.Context) (opened int, err error) {
 // fewShown judges the ads of servers that were sold today at least an hour ago, the longest time
 // within which an impression counts.
 func (d *Detector) fewShown(
-	ctx context.Context, rules traffic.QuarantineRules, now time.Time,
+	ctx context.Context, rules traffic.QuarantineRules, now time.Time, shown demo,
 ) ([]traffic.Evidence, error) {
 	today := day.Of(now)
 	since, until := today.Time(), now.Add(-time.Hour).Truncate(time.Hour)
@@ -180,7 +187,9 @@ func (d *Detector) fewShown(
 	for i := range ads {
 		ads[i].OwnerID = owners[ads[i].DeveloperID]
 	}
-	return rules.FewShown(today, ads), nil
+	return append(
+		rules.FewShown(today, shown.ads(ads, false)), rules.FewShown(today, shown.ads(ads, true))...,
+	), nil
 }
 
 // maxCases bounds the number of a publisher's past cases that are read.

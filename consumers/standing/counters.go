@@ -30,7 +30,7 @@ const (
 )
 
 // counts are the settled events of a campaign in a span, without those at publishers of its
-// advertiser's own family: they prove nothing.
+// advertiser's own family, and without those between the demo and others: they prove nothing.
 type counts struct {
 	impressions, clicks, conversions, billed int64
 	charged                                  money.Micros
@@ -100,8 +100,16 @@ func (r *counters) readSpan(ctx context.Context, s span, of relations) (map[uuid
 	}); err != nil {
 		return nil, err
 	}
+	var queries [][]report.Relatives
+	if len(of.demo) > 0 {
+		for _, pair := range of.strangers(families, all) {
+			if len(pair.Advertisers) > 0 && len(pair.Developers) > 0 {
+				queries = append(queries, batches(map[uuid.UUID]*report.Relatives{uuid.Nil: &pair})...)
+			}
+		}
+	}
 	of.addAdvertisers(families, all)
-	for _, q.Families = range batches(families) {
+	for _, q.Families = range append(queries, batches(families)...) {
 		if err := r.each(ctx, q, func(id uuid.UUID, own *report.Counts) {
 			if c, known := all[id]; known {
 				all[id] = c.less(own)

@@ -14,12 +14,14 @@ type relations struct {
 	developers map[uuid.UUID]uuid.UUID // family by developer id
 	campaigns  map[uuid.UUID]follow
 	families   map[uuid.UUID]family.Member
+	demo       map[uuid.UUID]bool // families of demo accounts
 }
 
 // relations returns the relations of all accounts to the campaigns.
 func (p *people) relations(campaigns map[uuid.UUID]follow) relations {
 	of := relations{
 		developers: make(map[uuid.UUID]uuid.UUID, len(p.accounts)), campaigns: campaigns, families: p.families,
+		demo: p.demo,
 	}
 	for i := range p.accounts {
 		of.developers[p.accounts[i].Developer] = family.Of(p.families, p.accounts[i].ID).Family
@@ -46,6 +48,32 @@ func (r *relations) addAdvertisers(families map[uuid.UUID]*report.Relatives, cam
 			delete(families, id)
 		}
 	}
+}
+
+// strangers pairs the publishers of the demo with the other advertisers, and the other publishers
+// with the advertisers of the demo: the demo teaches nothing about others.
+func (r *relations) strangers(families map[uuid.UUID]*report.Relatives, campaigns map[uuid.UUID]counts) [2]report.Relatives {
+	var pairs [2]report.Relatives
+	side := func(of uuid.UUID) *report.Relatives {
+		if r.demo[of] {
+			return &pairs[1]
+		}
+		return &pairs[0]
+	}
+	for id, f := range families {
+		at := side(id)
+		at.Developers = append(at.Developers, f.Developers...)
+	}
+	added := map[uuid.UUID]bool{}
+	for id := range campaigns {
+		if k, known := r.campaigns[id]; known && !added[k.advertiser] {
+			added[k.advertiser] = true
+			at := side(family.Of(r.families, k.advertiser).Family)
+			at.Advertisers = append(at.Advertisers, k.advertiser)
+		}
+	}
+	pairs[0].Advertisers, pairs[1].Advertisers = pairs[1].Advertisers, pairs[0].Advertisers
+	return pairs
 }
 
 func add(families map[uuid.UUID]*report.Relatives, id uuid.UUID) *report.Relatives {

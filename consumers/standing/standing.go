@@ -96,6 +96,9 @@ type Deps struct {
 	Cases    Cases
 	Store    Store
 	Families Families // nil: each account is a family with its seats
+	// Demo lists the demo accounts. They have standings among themselves, as if there were no others,
+	// and the others as if there were no demo. nil for none.
+	Demo func() []uuid.UUID
 	// Postpaid reports that accounts spend without a deposit (ADNET_PREPAID=off), so that each can
 	// pay.
 	Postpaid bool
@@ -196,6 +199,7 @@ func (s *Standings) Turn(ctx context.Context) error {
 	}
 	ballot := standing.Ballot{
 		Families: people.families, Charges: charged, Reviewed: s.campaigns.reviewed(), Funded: people.funded,
+		Demo: people.demo,
 	}
 	s.addCredits(&ballot, now)
 	votes := ballot.Count()
@@ -204,11 +208,10 @@ func (s *Standings) Turn(ctx context.Context) error {
 		return err
 	}
 	s.delays.read(ctx, now, s.often)
-	curve := s.delays.curve(people.families, votes.Advertisers)
-	judged, err := s.judge(ctx, people, ballot.Reviewed, curve, now)
-	if err != nil {
+	if err := s.readBids(ctx, now); err != nil {
 		return err
 	}
+	judged := s.judge(people, &ballot, votes.Advertisers, now)
 	return s.keep(ctx, people, votes.Advertisers, judged)
 }
 
@@ -218,6 +221,7 @@ type people struct {
 	families map[uuid.UUID]family.Member
 	funded   map[uuid.UUID]bool
 	since    map[uuid.UUID]time.Time // by family: registration of its oldest account
+	demo     map[uuid.UUID]bool      // families of demo accounts
 }
 
 func (s *Standings) people(ctx context.Context) (*people, error) {
@@ -227,7 +231,7 @@ func (s *Standings) people(ctx context.Context) (*people, error) {
 	}
 	p := &people{
 		accounts: accounts, families: map[uuid.UUID]family.Member{}, funded: map[uuid.UUID]bool{},
-		since: map[uuid.UUID]time.Time{},
+		since: map[uuid.UUID]time.Time{}, demo: map[uuid.UUID]bool{},
 	}
 	if s.deps.Families != nil {
 		if p.families, err = s.deps.Families.Families(ctx); err != nil {
@@ -243,6 +247,11 @@ func (s *Standings) people(ctx context.Context) (*people, error) {
 		of := family.Of(p.families, a.ID).Family
 		if since, known := p.since[of]; !known || a.Created.Before(since) {
 			p.since[of] = a.Created
+		}
+	}
+	if s.deps.Demo != nil {
+		for _, id := range s.deps.Demo() {
+			p.demo[family.Of(p.families, id).Family] = true
 		}
 	}
 	return p, nil
@@ -288,26 +297,37 @@ func (s *Standings) publish(ctx context.Context, p *people, votes map[uuid.UUID]
 	return nil
 }
 
-// judge returns what campaigns are owed.
+// judge returns what campaigns are owed. Those of the demo and all others do not see each other.
 func (s *Standings) judge(
-	ctx context.Context, p *people, reviewed map[uuid.UUID]bool, curve owed.Curve, now time.Time,
-) (map[uuid.UUID]owed.Result, error) {
+	p *people, ballot *standing.Ballot, votes map[uuid.UUID]int64, now time.Time,
+) map[uuid.UUID]owed.Result {
 	if s.deps.Judge == nil {
-		return nil, nil
+		return nil
 	}
-	in := owed.Input{Families: map[uuid.UUID]owed.Family{}, Curve: curve}
-	if err := s.readBids(ctx, now); err != nil {
-		return nil, err
+	judged := map[uuid.UUID]owed.Result{}
+	maps.Copy(judged, s.deps.Judge(s.known(p, ballot, votes, now, false)))
+	if len(p.demo) > 0 {
+		maps.Copy(judged, s.deps.Judge(s.known(p, ballot, votes, now, true)))
 	}
+	return judged
+}
+
+// known returns what is known about the campaigns of the demo, or about all others.
+func (s *Standings) known(
+	p *people, ballot *standing.Ballot, votes map[uuid.UUID]int64, now time.Time, demo bool,
+) owed.Input {
+	votes = maps.Clone(votes)
+	maps.DeleteFunc(votes, func(id uuid.UUID, _ int64) bool { return p.demo[id] != demo })
+	in := owed.Input{Families: map[uuid.UUID]owed.Family{}, Curve: s.delays.curve(p.families, votes)}
 	var thousands, acts []standing.Delivered
 	for id, k := range s.campaigns.all {
 		all, month, recent := s.counters.life(id, now)
-		if all == (counts{}) && !k.delivers {
+		member := family.Of(p.families, k.advertiser)
+		if all == (counts{}) && !k.delivers || p.demo[member.Family] != demo {
 			continue
 		}
-		member := family.Of(p.families, k.advertiser)
 		f := in.Families[member.Family]
-		f.Since, f.Reviewed = p.since[member.Family], f.Reviewed || reviewed[k.advertiser]
+		f.Since, f.Reviewed = p.since[member.Family], f.Reviewed || ballot.Reviewed[k.advertiser]
 		if member.BoundTo != uuid.Nil {
 			f.BoundTo = member.BoundTo
 		}
@@ -328,7 +348,7 @@ func (s *Standings) judge(
 	if in.Median = standing.MedianPrice(thousands); in.Median == 0 {
 		in.Median = standing.MedianPrice(acts)
 	}
-	return s.deps.Judge(in), nil
+	return in
 }
 
 // chargedActs returns the number of charged acts. Impressions that a campaign paid for before it
@@ -343,7 +363,7 @@ func chargedActs(billing campaign.BillingModel, all *counts) int64 {
 // readBids reads the highest bids that campaigns had for their acts: a lower bid later does not
 // lower what was shown.
 func (s *Standings) readBids(ctx context.Context, now time.Time) error {
-	if s.highest != nil && now.Sub(s.highestAt) < restEvery {
+	if s.deps.Judge == nil || s.highest != nil && now.Sub(s.highestAt) < restEvery {
 		return nil
 	}
 	bids, err := s.deps.Store.HighestBids(ctx)

@@ -48,6 +48,8 @@ type world struct {
 	funded   map[uuid.UUID]bool
 	families map[uuid.UUID]family.Member
 	judged   owed.Input
+	inputs   []owed.Input // all of the last turn
+	demo     []uuid.UUID
 	results  map[uuid.UUID]owed.Result
 	writes   int
 	readings int
@@ -178,16 +180,17 @@ func (w *world) process() *Standings {
 		Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(), Source: w, Ads: w, Cases: w.stores.Publishers,
 		Store: w, Families: w,
 		Judge: func(in owed.Input) map[uuid.UUID]owed.Result {
-			w.judged = in
+			w.judged, w.inputs = in, append(w.inputs, in)
 			return w.results
 		},
-		Now: func() time.Time { return w.now },
+		Demo: func() []uuid.UUID { return w.demo },
+		Now:  func() time.Time { return w.now },
 	})
 }
 
 func (w *world) turn(s *Standings) {
 	w.Helper()
-	w.now = w.now.Add(time.Minute)
+	w.now, w.inputs = w.now.Add(time.Minute), nil
 	require.NoError(w, s.Turn(w.Context()))
 }
 

@@ -47,6 +47,7 @@ const publisherName = "Fernwick Chat"
 type Deps struct {
 	Accounts  *account.Service
 	Campaigns *campaign.Service
+	Marks     *Marks // gets every account of the demo; nil for none
 }
 
 // Credentials contains everything that a visitor needs to try the service.
@@ -144,6 +145,7 @@ func (l *loader) account(
 	if err != nil {
 		return u, fmt.Errorf("account %s: %w", email, err)
 	}
+	l.deps.Marks.add(u)
 	return u, nil
 }
 

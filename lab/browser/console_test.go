@@ -67,7 +67,7 @@ func serve(ctx context.Context, log io.Writer, args ...string) (base string, err
 	go cmd.Main(ctx, cmd.Invocation{
 		Args: append([]string{
 			"standalone", "--http-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--rate-open", "0",
-			"--rate-stats", "0", "--rate-reads", "0",
+			"--rate-stats", "0", "--rate-reads", "0", "--demo-requests=0", // the tests make their own traffic
 		}, args...),
 		Stdout: out, Stderr: log,
 	})

@@ -25,6 +25,24 @@ var mutants = []mutant{
 		run:   "RefusalsAreInNoOtherCount|TestFewRefusalsCannotBeFound",
 	},
 	{
+		name: "demo-votes", protects: "accounts of the demo give no vote to others",
+		file: "internal/ledger/standing/votes.go",
+		old:  " && b.Demo[payer] == demo && b.Demo[publisher] == demo {", new: " {",
+		tests: []string{"./internal/ledger/standing"}, run: "TheDemoVotesAmongItself",
+	},
+	{
+		name: "demo-teaches", protects: "the demo's history teaches nothing about campaigns of others",
+		file: "consumers/standing/standing.go",
+		old:  " || p.demo[member.Family] != demo {", new: " {",
+		tests: []string{"./consumers/standing"}, run: "TheDemoTeachesItself",
+	},
+	{
+		name: "demo-cases", protects: "the demo's traffic raises no case against others",
+		file: "consumers/quarantine/demo.go",
+		old:  "of[id] = true", new: "of[id] = false",
+		tests: []string{"./consumers/quarantine"}, run: "TheDemoRaisesNoCases",
+	},
+	{
 		name: "place-stops", protects: "reports of the place of an ad stop no ad",
 		file: "internal/compliance/adreport/adreport.go",
 		old:  "!s.deps.Pause || r.Reason == UnsuitablePlace", new: "!s.deps.Pause",

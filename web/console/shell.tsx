@@ -16,6 +16,7 @@ import {
   type Zone,
 } from './state';
 import { sendAll } from './decided';
+import { Invented } from './ui/invented';
 import { Icon, Logo, type IconName } from './ui/icons';
 import { Toasts } from './ui/toasts';
 
@@ -117,6 +118,7 @@ export function Shell({ at, children }: { at: string; children: ComponentChildre
             </button>
           </div>
         </details>
+        <Invented />
       </header>
       <nav id="side" class={open ? 'side open' : 'side'} aria-label={t().navigation}>
         {user.value?.suspended ? (

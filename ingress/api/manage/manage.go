@@ -110,7 +110,9 @@ type Deps struct {
 	// Demo maps advertiser, publisher and admin to the e-mail of a demo account that visitors can
 	// be signed in to. It is empty if people other than the owner could reach this server.
 	Demo map[string]string
-	Now  func() time.Time
+	// Invented reports that the stores hold a history that never happened: the console names it.
+	Invented bool
+	Now      func() time.Time
 	// CreditValue is the total budget in USD that one Credit pays for (ADNET_CREDIT_VALUE_USD).
 	CreditValue money.Micros
 }

@@ -182,13 +182,15 @@ func answerUser(u account.User) userReply {
 }
 
 type infoReply struct {
-	BaseURL string     `json:"base_url"`
-	Signup  string     `json:"signup"`
-	Demo    []string   `json:"demo"`
-	Here    bool       `json:"console_address"`
-	Now     time.Time  `json:"now"`
-	User    *userReply `json:"user"`
-	Snippet struct {
+	BaseURL string   `json:"base_url"`
+	Signup  string   `json:"signup"`
+	Demo    []string `json:"demo"`
+	// Invented reports that the installation has a history that never happened.
+	Invented bool       `json:"invented,omitzero"`
+	Here     bool       `json:"console_address"`
+	Now      time.Time  `json:"now"`
+	User     *userReply `json:"user"`
+	Snippet  struct {
 		URL       string `json:"url"`
 		Integrity string `json:"integrity"`
 	} `json:"snippet"`
@@ -200,7 +202,7 @@ type infoReply struct {
 func (a *API) info(c *gin.Context, _ httpapi.None) (infoReply, error) {
 	reply := infoReply{
 		BaseURL: a.baseURL(), Signup: a.deps.Signup, Demo: []string{}, Here: httpapi.FromConsole(c, a.baseURL()),
-		Now: a.deps.Now().UTC(),
+		Now: a.deps.Now().UTC(), Invented: a.deps.Invented,
 	}
 	reply.Snippet.URL, reply.Snippet.Integrity = reply.BaseURL+a.deps.Snippet.Path, a.deps.Snippet.Integrity
 	if reply.Signup == "" {

@@ -5,6 +5,7 @@
 package standing
 
 import (
+	"maps"
 	"math"
 	"time"
 
@@ -56,6 +57,8 @@ type Ballot struct {
 	// Reviewed and Funded are the accounts of which a person approved a campaign, and those that
 	// can pay.
 	Reviewed, Funded map[uuid.UUID]bool
+	// Demo holds the families of demo accounts, which vote only among themselves.
+	Demo map[uuid.UUID]bool
 }
 
 // Votes holds the votes by family, in parts per million; a missing family has none.
@@ -68,13 +71,26 @@ type Votes struct {
 // votes sum to less than [Enough], each family with an approved campaign and a balance votes at
 // least with the missing part.
 //
-// Guarantee: a family that was never charged and has no balance changes no vote of another.
+// Guarantee: a family that was never charged and has no balance changes no vote of another. Neither
+// does the demo: its families have votes of their own count.
 func (b *Ballot) Count() Votes {
+	v := b.among(false)
+	if len(b.Demo) > 0 {
+		shown := b.among(true)
+		maps.Copy(v.Advertisers, shown.Advertisers)
+		maps.Copy(v.Publishers, shown.Publishers)
+	}
+	return v
+}
+
+// among counts the votes of the demo's families, or of all others. A charge between the two proves
+// nothing: the passwords of the demo are public.
+func (b *Ballot) among(demo bool) Votes {
 	paid, earned := map[uuid.UUID]money.Micros{}, map[uuid.UUID]money.Micros{}
 	for i := range b.Charges {
 		c := &b.Charges[i]
 		payer, publisher := b.familyOf(c.Payer), b.familyOf(c.Publisher)
-		if payer != publisher && c.Amount > 0 {
+		if payer != publisher && c.Amount > 0 && b.Demo[payer] == demo && b.Demo[publisher] == demo {
 			paid[payer] = paid[payer].AddSaturated(c.Amount)
 			earned[publisher] = earned[publisher].AddSaturated(c.Amount)
 		}
@@ -86,7 +102,7 @@ func (b *Ballot) Count() Votes {
 	}
 	funded := b.familiesOf(b.Funded)
 	for id := range b.familiesOf(b.Reviewed) {
-		if funded[id] {
+		if funded[id] && b.Demo[id] == demo {
 			v.Advertisers[id] = max(v.Advertisers[id], least)
 		}
 	}

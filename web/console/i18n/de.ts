@@ -1,10 +1,12 @@
 import type { Messages } from './en';
 import { advert } from './advert.de';
 import { errors, fieldNames } from './errors.de';
+import { invented } from './invented.de';
 import { market } from './market.de';
 
 export const de: Messages = {
   ...advert,
+  ...invented,
   ...market,
   fieldNames,
   errors,

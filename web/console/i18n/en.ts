@@ -1,10 +1,12 @@
 import { advert } from './advert.en';
 import { fieldNames, type ErrorTexts } from './errors';
+import { invented } from './invented.en';
 import { market } from './market.en';
 
 /** The texts of the pages. A language without one of them does not compile. */
 export const en = {
   ...advert,
+  ...invented,
   ...market,
   fieldNames,
   /** The messages of the API, which are in English. */

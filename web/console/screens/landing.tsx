@@ -4,6 +4,7 @@ import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { base, info, loadInfo, t, user } from '../state';
 import { sideTexts } from '../i18n/side';
 import { Icon, Logo, type IconName } from '../ui/icons';
+import { Invented } from '../ui/invented';
 import { words } from '../ui/load';
 import { Preferences } from '../shell';
 
@@ -35,6 +36,7 @@ export function Landing({ next }: { next?: string }) {
         <div class="picks">
           <Preferences />
         </div>
+        <Invented />
       </header>
       <main id="main">
         <section class="hero">
