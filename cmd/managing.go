@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,10 @@ func (r *ingressRole) managing() error {
 		Look:  r.look,
 		Ready: func() obs.Report { return r.readiness.Check(obs.Ads) }, Settings: r.inputs.Config.inForce, Now: time.Now,
 	}).Mount(r.http)
-	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
+	docs.New(docs.Deps{
+		Document: openapi.Document, BaseURL: r.http.BaseURL, Now: time.Now,
+		Contact: cmp.Or(r.inputs.Config.Docs.SecurityContact, r.inputs.Config.Mail.From),
+	}).Mount(r.http)
 	preview.New(preview.Deps{
 		Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Disclosure: r.inputs.Config.Offer.Disclosure,
 		VideoSec: r.inputs.Config.RTB.VideoSec,
