@@ -76,6 +76,7 @@ func (r *ingressRole) managing() error {
 		return err
 	}
 	script.Mount(r.http)
+	npm, python := script.Packages()
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.inputs.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats,
 		Rollup: r.Rollup, Audit: r.Stores.Audit, Unproven: r.Stores.Traffic, Blocks: r.Stores.Accounts,
@@ -86,6 +87,7 @@ func (r *ingressRole) managing() error {
 		MailLogged: r.mail == nil && mailer != nil, Verify: r.inputs.Config.Manage.VerifyEmail == manage.VerifyRequired,
 		Signup: r.inputs.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(),
 		Snippet:     manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
+		Packages:    manage.Packages{NPM: npm, Python: python},
 		CreditValue: creditValue,
 		Unfunded:    payment.Funding{Balances: r.Stores.Ledger, Required: r.inputs.Money.Required()}.Unfunded,
 	}).Mount(r.http)
