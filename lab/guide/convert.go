@@ -37,6 +37,7 @@ type section struct {
 var placed = strings.NewReplacer(
 	"https://ads.example.com", base, "http://127.0.0.1:8080", base,
 	"<pre>", `<pre tabindex="0">`, // for the keyboard, which scrolls it
+	"<th></th>", "<td></td>", // a table without a name for its first column
 	"<table>", `<div class="wide" tabindex="0"><table>`, "</table>", "</table></div>",
 )
 
