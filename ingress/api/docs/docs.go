@@ -9,7 +9,6 @@
 package docs
 
 import (
-	_ "embed"
 	"net/http"
 	"strings"
 	"sync"

@@ -45,8 +45,8 @@ func (s *site) llms(list []contents) []byte {
 	return []byte(b.String())
 }
 
-// validity is how long a copy of security.txt may be used. The file is made for each request, so it
-// never expires where it is served.
+// validity is the life of a copy of security.txt. The file is made for each request, so it never
+// expires where it is served.
 const validity = 180 * 24 * time.Hour
 
 // security serves security.txt.

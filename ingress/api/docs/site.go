@@ -38,7 +38,7 @@ type contents struct {
 	Links []page
 }
 
-// site is what the pages are made of.
+// site holds the content of all pages.
 type site struct {
 	*reference
 	Base, Root string // the address of the installation, and its path
