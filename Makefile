@@ -12,7 +12,7 @@ export GOFLAGS := $(shell . deploy/flags.sh && echo "$$GOFLAGS")
 FUZZTIME ?= 10s
 FUZZLONG ?= $(FUZZTIME)
 
-.PHONY: help run build stack stack-env serve stack-down check test test-short race fuzz mutants mutants-general fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability agents generate console screenshots paint
+.PHONY: help run build stack stack-env serve stack-down check test test-short race fuzz mutants mutants-general fault fault-breaks hostile hostile-breaks nightly lint-openapi clients sdks bench relevance suitability agents generate packages console screenshots paint
 
 help: ## List the targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -100,6 +100,9 @@ agents: ## Measure the detection of robots on public corpora (npm, PyPI); fails 
 
 generate: ## Regenerate the generated code.
 	@$(GO) generate $(ALL)
+
+packages: ## Build the SDK archives that /sdk/ serves into ingress/web/snippet/packages (needs Node and Python).
+	@deploy/packages.sh
 
 console: ## Build the console pages into ingress/web/console/dist (needs Node).
 	@deploy/web.sh

@@ -14,6 +14,7 @@ import (
 	"adnet/auction/lexicon"
 	"adnet/cmd/backends"
 	"adnet/cmd/cli"
+	"adnet/ingress/api/docs"
 	"adnet/ingress/api/manage"
 	"adnet/ingress/api/oversee"
 	"adnet/ingress/budget"
@@ -115,6 +116,7 @@ type ingressConfig struct {
 	Mail     mail.Config        `embed:""`
 	Once     idempotency.Config `embed:""`
 	Console  console.Config     `embed:""`
+	Docs     docs.Config        `embed:""`
 	Payments paymentConfig      `embed:""`
 
 	Outbound outbound.Config `embed:""`

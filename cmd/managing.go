@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,6 +76,7 @@ func (r *ingressRole) managing() error {
 		return err
 	}
 	script.Mount(r.http)
+	npm, python := script.Packages()
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.inputs.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats,
 		Rollup: r.Rollup, Audit: r.Stores.Audit, Unproven: r.Stores.Traffic, Blocks: r.Stores.Accounts,
@@ -85,6 +87,7 @@ func (r *ingressRole) managing() error {
 		MailLogged: r.mail == nil && mailer != nil, Verify: r.inputs.Config.Manage.VerifyEmail == manage.VerifyRequired,
 		Signup: r.inputs.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(), Invented: r.inputs.Invented,
 		Snippet:     manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},
+		Packages:    manage.Packages{NPM: npm, Python: python},
 		CreditValue: creditValue,
 	}).Mount(r.http)
 	explain.New(explain.Deps{
@@ -96,7 +99,10 @@ func (r *ingressRole) managing() error {
 		Look:  r.look,
 		Ready: func() obs.Report { return r.readiness.Check(obs.Ads) }, Settings: r.inputs.Config.inForce, Now: time.Now,
 	}).Mount(r.http)
-	docs.New(docs.Deps{Document: openapi.Document, BaseURL: r.http.BaseURL}).Mount(r.http)
+	docs.New(docs.Deps{
+		Document: openapi.Document, BaseURL: r.http.BaseURL, Now: time.Now,
+		Contact: cmp.Or(r.inputs.Config.Docs.SecurityContact, r.inputs.Config.Mail.From),
+	}).Mount(r.http)
 	preview.New(preview.Deps{
 		Campaigns: r.campaigns, BaseURL: r.http.BaseURL, Labels: r.inputs.Config.Offer.Labels,
 		VideoSec: r.inputs.Config.RTB.VideoSec,

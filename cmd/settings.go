@@ -33,7 +33,7 @@ var topics = []struct {
 		"Keys and accounts",
 		[]string{
 			"TOKEN_KEYS", "SESSION_KEYS", "ADMIN_EMAIL", "ADMIN_PASSWORD", "USER_", "SIGNUP", "REPORTS_",
-			"VERIFY_EMAIL", "SMTP_", "MAIL_PROVIDERS", "CAMPAIGNS", "IDEMPOTENCY_", "CONSOLE",
+			"VERIFY_EMAIL", "SMTP_", "MAIL_PROVIDERS", "CAMPAIGNS", "IDEMPOTENCY_", "CONSOLE", "SECURITY_",
 		},
 	},
 	{"Funding", []string{"PREPAID", "CREDIT_", "MINT_"}},

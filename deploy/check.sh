@@ -59,6 +59,10 @@ go run ./web/build --sizes
 step console
 deploy/web.sh --check
 
+step packages
+deploy/packages.sh --check
+ok
+
 step "web style"
 if [ -x web/node_modules/.bin/biome ]; then
   web/node_modules/.bin/biome ci --reporter=summary . >/dev/null 2>&1 || { web/node_modules/.bin/biome ci .; exit 1; }

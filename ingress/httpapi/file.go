@@ -70,9 +70,8 @@ func sendStatic(c *gin.Context, body []byte) {
 // File is a built file. The first request for a form of it makes the form: at the start of a
 // process that would delay it. All replies share the form, so clients that do not read it hold no copies.
 type File struct {
-	from       fs.FS
-	name       string // in from
 	kind, etag string
+	content    func() ([]byte, error)
 	whole      func() ([]byte, error)
 	packed     []packed // smallest first; none of a medium that is compressed already
 }
@@ -91,18 +90,28 @@ func ReadFiles(from fs.FS, dir string) (map[string]*File, error) {
 	}
 	files := map[string]*File{}
 	for _, e := range entries {
-		f := &File{from: from, name: path.Join(dir, e.Name()), kind: kindOf(e.Name())}
-		content, err := f.Content()
+		name := path.Join(dir, e.Name())
+		read := func() ([]byte, error) { return fs.ReadFile(from, name) }
+		content, err := read()
 		if err != nil {
 			return nil, err
 		}
-		f.etag, f.whole = NewDocument(f.kind, content).etag, sync.OnceValues(f.Content)
-		if strings.HasPrefix(f.kind, "text/") || f.kind == "image/svg+xml" {
-			f.packed = []packed{f.form("br", brotliWriter), f.form("gzip", gzipWriter)}
-		}
-		files[e.Name()] = f
+		files[e.Name()] = newFile(kindOf(e.Name()), content, read)
 	}
 	return files, nil
+}
+
+// NewFile returns a file of content that is made, not built.
+func NewFile(kind string, content []byte) *File {
+	return newFile(kind, content, func() ([]byte, error) { return content, nil })
+}
+
+func newFile(kind string, content []byte, read func() ([]byte, error)) *File {
+	f := &File{kind: kind, etag: NewDocument(kind, content).etag, content: read, whole: sync.OnceValues(read)}
+	if strings.HasPrefix(kind, "text/") || kind == "image/svg+xml" || kind == "application/json" {
+		f.packed = []packed{f.form("br", brotliWriter), f.form("gzip", gzipWriter)}
+	}
+	return f
 }
 
 // form returns a compressed form of the file, which is compressed once.
@@ -142,12 +151,16 @@ func kindOf(name string) string {
 		return "image/svg+xml"
 	case ".webm":
 		return "video/webm"
+	case ".tgz":
+		return "application/gzip"
+	case ".whl":
+		return "application/zip"
 	}
 	return mime.TypeByExtension(path.Ext(name))
 }
 
 // Content returns the uncompressed file.
-func (f *File) Content() ([]byte, error) { return fs.ReadFile(f.from, f.name) }
+func (f *File) Content() ([]byte, error) { return f.content() }
 
 // Forever is the Cache-Control of a file with a hash in its name.
 const Forever = "public, max-age=31536000, immutable"

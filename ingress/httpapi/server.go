@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -221,6 +222,15 @@ func (s *Server) BaseURL() string {
 		return *u
 	}
 	return ""
+}
+
+// PathOf returns the path of a base URL without a trailing slash, which pages put before their links.
+func PathOf(baseURL string) string {
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.EscapedPath(), "/")
 }
 
 // Addr returns the listening address; it is known once the server is [Server.Ready].

@@ -95,28 +95,30 @@ func TestBrowserKeysOfTheConsole(t *testing.T) {
 	require.Equal(t, []string{"empty error"}, noted(t, reader).Events)
 }
 
-// The page of snippets names the key that fits each way, and says when a request was seen.
+// The page of snippets has code that runs for each way, takes a key, makes one, and says when a
+// request was seen.
 func TestSnippetsOfTheConsole(t *testing.T) {
 	w := shared
 	tab := w.tab(t, "publisher", desk)
 	require.NoError(t, tab.Open(w.base+"/console/integrate"))
+	code := `[...document.querySelectorAll('.card code')].map((c) => c.textContent).join()`
 	for method, want := range map[string]string{
-		"mcp": "/api/mcp", "npm": "@adnet/sdk", "python": "from adnet import", "rest": "curl", "discord": "adMessage",
+		"mcp": "server.mts", "mcp-python": "MCPServer", "npm": "node ad.mjs", "python": "from adnet import", "rest": "curl",
+		"discord": "adMessage",
 	} {
 		require.NoError(
 			t, tab.Do(chromedp.Evaluate(`document.querySelector('input[name=method][value=`+method+`]').click()`, nil)),
 		)
-		require.NoError(
-			t,
-			tab.Await(
-				`document.querySelector('.card code').textContent.includes('`+want+
-					`') && document.querySelector('.card code').textContent.includes('pub_live_')`,
-			),
-		)
+		require.NoError(t, tab.Await(code+`.includes('`+want+`') && `+code+`.includes('pub_test_sandbox')`))
+		require.NoError(t, tab.Await(`!`+code+`.includes('…')`))
 		w.examine(t, tab, desk)
 	}
+	require.NoError(t, tab.Do(chromedp.SendKeys(`input[name=key]`, "pub_live_of_mine", chromedp.ByQuery)))
+	require.NoError(t, tab.Await(code+`.includes('pub_live_of_mine')`))
+	require.NoError(t, tab.Do(chromedp.Click(`[data-act=make]`, chromedp.ByQuery)))
+	require.NoError(t, tab.Await(`/pub_live_[A-Za-z0-9]{20}/.test(`+code+`)`))
 	require.NoError(t, tab.Do(chromedp.Evaluate(`document.querySelector('input[name=method][value=js]').click()`, nil)))
-	require.NoError(t, tab.Await(`document.querySelector('.card code').textContent.includes('integrity="sha384-')`))
+	require.NoError(t, tab.Await(code+`.includes('integrity="sha384-')`))
 	w.examine(t, tab, desk)
 	require.NoError(t, tab.Await(`!!document.querySelector('.light.seen')`))
 	require.Empty(t, tab.Problems())

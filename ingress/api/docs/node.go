@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// node is a JSON value that keeps the order of its members, because the page lists them in that
-// order. The page parses the document itself: kin-openapi, which the tests use, keeps members in
+// node is a JSON value that keeps the order of its members, because the pages list them in that
+// order. The package parses the document itself: kin-openapi, which the tests use, keeps members in
 // unordered maps, and the binary does not need it.
 type node struct {
 	members []member       // of an object

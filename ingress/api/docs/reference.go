@@ -15,7 +15,7 @@ import (
 	"adnet/internal/errs"
 )
 
-// reference is the content of the page.
+// reference is the content of the pages of openapi.json.
 type reference struct {
 	doc *node
 
@@ -52,6 +52,7 @@ type operation struct {
 	Body                                   *body
 	Replies                                []reply
 	Curl                                   string
+	Address                                string // of its place in the pages
 }
 
 // parameter has a Ref if its description is long and in Common.

@@ -107,6 +107,7 @@ type Deps struct {
 	// BaseURL returns the address of the installation.
 	BaseURL func() string
 	Snippet Snippet
+	Packages
 	// Demo maps advertiser, publisher and admin to the e-mail of a demo account that visitors can
 	// be signed in to. It is empty if people other than the owner could reach this server.
 	Demo map[string]string
@@ -122,6 +123,9 @@ type Snippet struct {
 	Path      string // of the immutable file, below the base URL
 	Integrity string // value of the integrity attribute
 }
+
+// Packages are the paths, below the base URL, of the SDKs that npm and pip install.
+type Packages struct{ NPM, Python string }
 
 // API is the management endpoints.
 type API struct{ deps Deps }

@@ -194,6 +194,10 @@ type infoReply struct {
 		URL       string `json:"url"`
 		Integrity string `json:"integrity"`
 	} `json:"snippet"`
+	Packages struct {
+		NPM    string `json:"npm"`
+		Python string `json:"python"`
+	} `json:"packages"`
 }
 
 // info returns the data that a page needs about the installation and its visitor before a login.
@@ -205,6 +209,7 @@ func (a *API) info(c *gin.Context, _ httpapi.None) (infoReply, error) {
 		Now: a.deps.Now().UTC(), Invented: a.deps.Invented,
 	}
 	reply.Snippet.URL, reply.Snippet.Integrity = reply.BaseURL+a.deps.Snippet.Path, a.deps.Snippet.Integrity
+	reply.Packages.NPM, reply.Packages.Python = reply.BaseURL+a.deps.Packages.NPM, reply.BaseURL+a.deps.Packages.Python
 	if reply.Signup == "" {
 		reply.Signup = SignupOpen
 	}

@@ -103,11 +103,7 @@ func (p *Pages) file(c *gin.Context) error {
 
 // page serves the page of a surface, which its script draws.
 func (p *Pages) page(c *gin.Context, surface string) error {
-	u, err := url.Parse(p.base())
-	if err != nil {
-		return err
-	}
-	at := html.EscapeString(strings.TrimRight(u.EscapedPath(), "/"))
+	at := html.EscapeString(httpapi.PathOf(p.base()))
 	send(c, "'self'", `<!doctype html><html lang="en" data-surface="`+surface+
 		`"><meta charset="utf-8"><meta name="viewport" content="width=device-width">`+
 		`<meta name="color-scheme" content="light dark"><title>Preview</title><main></main>`+

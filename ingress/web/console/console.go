@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"html"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -71,7 +70,7 @@ func New(deps Deps) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	p := &Pages{files: files, base: sync.OnceValue(func() string { return pathOf(deps.BaseURL()) })}
+	p := &Pages{files: files, base: sync.OnceValue(func() string { return httpapi.PathOf(deps.BaseURL()) })}
 	if p.screens, err = readScreens(); err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
@@ -85,15 +84,6 @@ func readScreens() (list []screen, err error) {
 		return nil, err
 	}
 	return list, json.Unmarshal(text, &list)
-}
-
-// pathOf returns the path of baseURL without a trailing slash.
-func pathOf(baseURL string) string {
-	u, err := url.Parse(baseURL)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimRight(u.EscapedPath(), "/")
 }
 
 // placed inserts base into the page. The page uses absolute addresses, because pages at every depth

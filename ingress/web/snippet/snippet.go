@@ -1,9 +1,12 @@
 // Package snippet serves adnet.js, the script of <adnet-ad>, which publishers include in their
-// pages.
+// pages, and the SDKs for their servers.
 //
 // The script is built from web/sdk by web/build and embedded. /sdk/adnet.js is the newest version,
 // cached for five minutes. /sdk/adnet.HASH.js never changes, and pages that use it state its
 // integrity. Pages of any origin may load both: they contain no personal data.
+//
+// The SDKs are archives that npm and pip install from their address, made by deploy/packages.sh and
+// embedded, since no registry has them yet.
 package snippet
 
 import (
@@ -15,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 
 	"github.com/gin-gonic/gin"
 
@@ -22,7 +26,7 @@ import (
 	"adnet/internal/errs"
 )
 
-//go:embed dist
+//go:embed dist packages
 var built embed.FS
 
 const (
@@ -34,6 +38,7 @@ const (
 type Script struct {
 	files           map[string]*httpapi.File // the files with a hash in their name, and the newest
 	name, integrity string
+	npm, python     string // names of the archives
 }
 
 // New reads the built script. Errors: the build is incomplete.
@@ -58,8 +63,34 @@ func New() (*Script, error) {
 	// Files of earlier releases stay in dist under their own names, so that pages with their
 	// address still work after an upgrade.
 	files[s.name] = script
-	return s, nil
+	return s, s.addPackages()
 }
+
+// addPackages adds the archives of the SDKs.
+func (s *Script) addPackages() error {
+	archives, err := httpapi.ReadFiles(built, "packages")
+	if err != nil {
+		return fmt.Errorf("SDKs: %w", err)
+	}
+	for name, archive := range archives {
+		switch filepath.Ext(name) {
+		case ".tgz":
+			s.npm = name
+		case ".whl":
+			s.python = name
+		default:
+			continue
+		}
+		s.files[name] = archive
+	}
+	if s.npm == "" || s.python == "" {
+		return errors.New("the SDKs are not built: make packages")
+	}
+	return nil
+}
+
+// Packages returns the paths, below the base URL, of the SDKs that npm and pip install.
+func (s *Script) Packages() (npm, python string) { return path + s.npm, path + s.python }
 
 // Path returns the path, below the base URL, of the file whose content never changes.
 func (s *Script) Path() string { return path + s.name }
@@ -81,7 +112,8 @@ func (s *Script) file(c *gin.Context) error {
 		return errs.New(errs.NotFound, "no such file; /sdk/adnet.js is the newest")
 	}
 	c.Header("Cache-Control", httpapi.Forever)
-	if c.Param("file") == newest {
+	switch c.Param("file") {
+	case newest, s.npm, s.python: // their names stay when their content changes
 		c.Header("Cache-Control", "public, max-age=300")
 	}
 	c.Header("Access-Control-Allow-Origin", "*")

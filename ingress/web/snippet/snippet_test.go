@@ -1,6 +1,8 @@
 package snippet_test
 
 import (
+	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha512"
@@ -95,4 +97,42 @@ func TestManualNamesTheScript(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(page), "https://ads.example.com"+script.Path()+`"`)
 	require.Equal(t, 1, strings.Count(string(page), `integrity="`+script.Integrity()+`"`))
+}
+
+// The archives are those of this version, for npm and pip, and small enough for git.
+func TestPackages(t *testing.T) {
+	script, ask := serve(t)
+	version, err := os.ReadFile("../../../VERSION")
+	require.NoError(t, err)
+	npm, python := script.Packages()
+	manual, err := os.ReadFile("../../../docs/integrating.md")
+	require.NoError(t, err)
+	for path, kind := range map[string]string{npm: "application/gzip", python: "application/zip"} {
+		require.True(t, strings.HasPrefix(path, "/sdk/adnet-"+strings.TrimSpace(string(version))), path)
+		require.Contains(t, string(manual), "https://ads.example.com"+path)
+		w := ask("GET", path, "Accept-Encoding", "br, gzip")
+		require.Equal(t, 200, w.Code)
+		require.Equal(t, kind, w.Header().Get("Content-Type"))
+		require.Equal(t, "public, max-age=300", w.Header().Get("Cache-Control"))
+		require.Empty(t, w.Header().Get("Content-Encoding"), "it is compressed already")
+		require.Less(t, w.Body.Len(), 1_000_000)
+	}
+	opened, err := gzip.NewReader(ask("GET", npm).Body)
+	require.NoError(t, err)
+	files := tar.NewReader(opened)
+	for {
+		entry, err := files.Next()
+		require.NoError(t, err, "no package.json")
+		if entry.Name == "package/package.json" {
+			text, err := io.ReadAll(files)
+			require.NoError(t, err)
+			require.Contains(t, string(text), `"version": "`+strings.TrimSpace(string(version))+`"`)
+			break
+		}
+	}
+	wheel := ask("GET", python).Body.Bytes()
+	archive, err := zip.NewReader(bytes.NewReader(wheel), int64(len(wheel)))
+	require.NoError(t, err)
+	_, err = archive.Open("adnet/client.py")
+	require.NoError(t, err)
 }

@@ -393,37 +393,11 @@ export const de: Messages = {
   integrateLead: 'Wählen Sie eine Methode, fügen Sie den Code ein und beobachten Sie die Anzeige.',
   lightWaiting: 'Wartet auf die erste Anfrage. Prüfung alle fünf Sekunden.',
   lightSeen: 'Anfragen von Ihnen sind angekommen.',
-  snippetKey: (name, prefix) =>
-    `Die Beispiele nennen Ihren Schlüssel ${name} (${prefix}…): Setzen Sie den ganzen ` +
-    `Schlüssel ein.`,
-  needKey: 'Sie haben noch keinen Publisher-Schlüssel.',
-  needBrowserKey:
-    'Sie haben noch keinen Browser-Schlüssel. Eine Seite braucht einen, der ihren Origin enthält.',
   snippetDoes:
     'Es zeigt die Kennzeichnung, meldet Impression und Sichtbarkeit und braucht ohne ' +
     'Anzeige keinen Platz. Mit den Attributen session-id und turn fordert es alle paar ' +
     'Beiträge eine neue Anzeige an.',
   method: 'Methode',
-  methods: {
-    mcp: 'MCP',
-    js: 'In einer Seite',
-    npm: 'npm',
-    python: 'Python',
-    rest: 'REST',
-    discord: 'Discord',
-  },
-  methodHelp: {
-    rest: 'Ein Aufruf antwortet mit einer Anzeige, oder dass es keine gibt.',
-    mcp:
-      'Für einen Host, der das Model Context Protocol spricht: Das Werkzeug ' +
-      'get_sponsored_content antwortet mit einer Anzeige.',
-    js:
-      'Ein Skript und ein Element, für jede Seite; mit Prüfsumme, damit der Browser genau ' +
-      'diese Bytes nimmt.',
-    npm: 'Für Node, Deno, Bun und Worker. Niemand wartet länger als die Zeitgrenze.',
-    python: 'Synchron, und als AsyncAdnet.',
-    discord: 'Ein Bot fügt seiner Antwort eine Einbettung hinzu.',
-  },
   afterwards: 'Wenn Sie die Anzeige zeigen',
   stepImpression:
     'Rufen Sie impression_url (MCP: tracking.impression) ab, wenn ein Mensch die Anzeige sieht.',

@@ -381,35 +381,11 @@ export const en = {
   integrateLead: 'Select a method, paste the code, and watch the indicator.',
   lightWaiting: 'Waiting for the first request. Checked every five seconds.',
   lightSeen: 'Requests of yours have been seen.',
-  snippetKey: (name: string, prefix: string) =>
-    `The snippets hold the start of your key ${name} (${prefix}…): replace it by the whole key.`,
-  needKey: 'You have no publisher key yet.',
-  needBrowserKey: 'You have no browser key yet. A page needs a browser key that lists its origin.',
   snippetDoes:
     'It shows the label, reports the impression and the view, and takes no space ' +
     'without an ad. Set the attributes session-id and turn, and it requests a new ad ' +
     'every few turns.',
   method: 'Method',
-  methods: {
-    mcp: 'MCP',
-    js: 'In a page',
-    npm: 'npm',
-    python: 'Python',
-    rest: 'REST',
-    discord: 'Discord',
-  },
-  methodHelp: {
-    rest: 'One call returns an ad, or the reason why there is none.',
-    mcp:
-      'For a host that speaks the Model Context Protocol: the tool get_sponsored_content ' +
-      'returns an ad.',
-    js:
-      'A script and an element, for any page; with integrity, so that the browser takes ' +
-      'these bytes and no others.',
-    npm: 'For Node, Deno, Bun and workers. The user never waits longer than the time limit.',
-    python: 'Synchronous, and as AsyncAdnet.',
-    discord: 'A bot adds an embed beside its own answer.',
-  },
   afterwards: 'When you show the ad',
   stepImpression: 'Fetch impression_url (MCP: tracking.impression) when a person sees the ad.',
   stepClick: 'Link the ad to click_url (MCP: tracking.click) unchanged.',

@@ -1,8 +1,10 @@
 import { useRef, useState } from 'preact/hooks';
 import { api, need, type Schemas } from '../../shared/api';
-import { isAdmin, t, time } from '../state';
+import { i } from '../i18n/integrate';
+import { base, isAdmin, t, time } from '../state';
 import { Empty, Loaded, useLoad, words } from '../ui/load';
 import { Card, Code, Page } from '../ui/page';
+import { keepKey, place } from '../ui/place';
 import { inPage } from '../ui/snippets';
 
 type Kind = Schemas['KeyKind'];
@@ -30,6 +32,7 @@ export default function Keys() {
     of.reload();
   };
   const show = (key: Made) => {
+    if (key.kind === 'publisher' || key.kind === 'browser') keepKey(key.kind, key.key);
     setMade(key);
     of.reload();
     shown.current?.showModal();
@@ -59,8 +62,18 @@ export default function Keys() {
         {made?.kind === 'browser' && (
           <>
             <h3>{t().browserSnippet}</h3>
-            <Code text={inPage(made.key)} label={t().browserSnippet} />
+            <Code text={inPage(place(), made.key)} label={t().browserSnippet} />
           </>
+        )}
+        {(made?.kind === 'browser' || made?.kind === 'publisher') && (
+          <p>
+            <a
+              href={`${base}/console/integrate?method=${made.kind === 'browser' ? 'js' : 'npm'}`}
+              onClick={() => shown.current?.close()}
+            >
+              {i().show}
+            </a>
+          </p>
         )}
         <form method="dialog">
           <button class="primary">{t().keyKept}</button>

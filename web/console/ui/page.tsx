@@ -34,7 +34,7 @@ export function Page({ title, lead, actions, asOf, children }: PageProps) {
       {children}
       <footer class="proof">
         <p>
-          <AsOf at={asOf} /> {t().utcDays} <a href={`${base}/docs`}>{t().howCounted}</a>
+          <AsOf at={asOf} /> {t().utcDays} <a href={definition()}>{t().howCounted}</a>
         </p>
         <ApiCalls />
       </footer>
@@ -134,7 +134,12 @@ export function Pages({
   );
 }
 
-/** One number with its name. */
+/** The page that defines the figures, at the definition of one. */
+function definition(id?: string) {
+  return `${base}/docs/guide/figures${id ? `#${id}` : ''}`;
+}
+
+/** One number with its name, which links to its definition: a heading of docs/figures.md. */
 export function Figure({
   name,
   value,
@@ -144,11 +149,13 @@ export function Figure({
   name: string;
   value: ComponentChildren;
   note?: ComponentChildren;
-  id?: string;
+  id: string;
 }) {
   return (
     <div class="figure" data-figure={id}>
-      <dt>{name}</dt>
+      <dt>
+        <a href={definition(id)}>{name}</a>
+      </dt>
       <dd>{value}</dd>
       {note && <dd class="note">{note}</dd>}
     </div>
