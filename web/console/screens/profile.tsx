@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { api, ApiError, save, need, type Schemas } from '../../shared/api';
 import { base, count, t, usd, user } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
+import { Notices } from '../ui/notices';
 import { Card, Page } from '../ui/page';
 
 /** The names of an account, its stored data, and its deletion. */
@@ -13,6 +14,7 @@ export default function ProfileScreen() {
         {(p) => (
           <>
             <Names start={p} />
+            <Notices />
             <div class="columns">
               <Download />
               <Delete />
