@@ -90,6 +90,10 @@ var layers = map[string][]string{
 		"internal/errs", "internal/compliance/auditlog", "internal/campaign", "internal/ledger",
 		"internal/outbound/outbox",
 	},
+	"internal/outbound/notice": {
+		"internal/errs", "internal/day", "internal/money", "internal/campaign", "internal/compliance/auditlog",
+		"internal/ledger", "internal/outbound/outbox", "internal/outbound/webhook", "internal/account",
+	},
 	"internal/stream/deadletter": {
 		"schemas", "internal/errs", "internal/stream", "internal/ledger",
 	},
@@ -147,6 +151,7 @@ var layers = map[string][]string{
 	"ingress/api/manage":   ingress("ingress/httpapi"),
 	"ingress/api/billing":  ingress("ingress/httpapi"),
 	"ingress/api/webhooks": ingress("ingress/httpapi"),
+	"ingress/api/notices":  ingress("ingress/httpapi"),
 	"ingress/api/oversee":  ingress("ingress/httpapi"),
 	"ingress/api/explain":  ingress("ingress/httpapi"),
 	"ingress/api/docs":     ingress("ingress/httpapi"),
@@ -208,7 +213,7 @@ var domain = []string{
 	"internal/compliance/decision", "internal/compliance/adreport",
 	"internal/once", "internal/process/link", "internal/ranking", "internal/traffic/recent",
 	"internal/process/roster", "internal/account/typed", "internal/campaign/locale",
-	"internal/ledger/owed", "internal/outbound/outbox", "internal/outbound/webhook",
+	"internal/ledger/owed", "internal/outbound/outbox", "internal/outbound/webhook", "internal/outbound/notice",
 	"schemas/event",
 }
 

@@ -13,6 +13,7 @@ import (
 	"adnet/consumers/forecast"
 	"adnet/consumers/goal"
 	"adnet/consumers/learn"
+	"adnet/consumers/mails"
 	"adnet/consumers/project"
 	"adnet/consumers/quarantine"
 	"adnet/consumers/retain"
@@ -28,6 +29,7 @@ import (
 	"adnet/internal/ledger/owed"
 	"adnet/internal/outbound"
 	"adnet/internal/process/lifecycle"
+	"adnet/internal/process/mail"
 	"adnet/internal/process/obs"
 	"adnet/internal/process/roster"
 	"adnet/internal/report"
@@ -45,6 +47,8 @@ type consumers struct {
 	Life    retain.Life      `embed:""`
 
 	Outbound outbound.Config `kong:"embed,set='outbound_networks='"`
+	Mail     mail.Config     `embed:""`
+	BaseURL  string          `name:"base-url" env:"ADNET_BASE_URL" help:"Prefix of every link that is handed out, as on ingress: mails have it."`
 
 	TokenKeys string `name:"token-keys" env:"ADNET_TOKEN_KEYS" secret:"" help:"The same list as on ingress: settlement verifies the tokens of billed events, and the projection signs campaigns."`
 	Unsigned  string `name:"unsigned-beacons" env:"ADNET_UNSIGNED_BEACONS" default:"record" enum:"record,bill" help:"Beacons without a token, as on ingress: record or bill. Settlement bills them only with the same setting."`
@@ -72,6 +76,10 @@ func (c *consumers) Run(p cli.Process) error {
 	defer b.Close()
 	c.Role.Life, c.Role.Ring, c.Role.Unsigned = c.Life.Longest(), ring, c.Unsigned == track.UnsignedBill
 	c.Role.NetworkClicks, c.Role.Outbound = clicks, c.Outbound
+	c.Role.Mails, err = c.mails()
+	if err != nil {
+		return err
+	}
 	role, err := newConsumers(h, c.Role, c.Money, b)
 	if err != nil {
 		return err
@@ -105,6 +113,8 @@ type consumersConfig struct {
 	Demo *demo.Marks `kong:"-"`
 	// Outbound names the private networks that webhooks may enter, as on ingress.
 	Outbound outbound.Config `kong:"-"`
+	// Mails sends mails about events.
+	Mails mailsOut `kong:"-"`
 }
 
 // The consumer groups.
@@ -360,7 +370,7 @@ func (r *consumersRole) verifying() error {
 	return nil
 }
 
-// reporting adds the component that sends events to the webhooks of accounts.
+// reporting adds the components that send events to the webhooks of accounts, and mails.
 func (r *consumersRole) reporting() error {
 	client, err := outbound.New(r.cfg.Outbound)
 	if err != nil {
@@ -368,6 +378,11 @@ func (r *consumersRole) reporting() error {
 	}
 	r.runs("webhooks", webhooks.New(webhooks.Deps{
 		Outbox: r.Stores.Outbox, Endpoints: r.Stores.Webhooks, Client: client, Log: r.Log, Metrics: r.metrics,
+	}))
+	r.runs("mails", mails.New(mails.Deps{
+		Outbox: r.Stores.Outbox, Notices: r.Stores.Notices, Accounts: r.Stores.Accounts, Campaigns: r.Stores.Campaigns,
+		Post: r.cfg.Mails.post, BaseURL: r.cfg.Mails.base, Marks: r.cfg.Ring.Marks, Prepaid: r.funds.Required(),
+		Log: r.Log, Metrics: r.metrics,
 	}))
 	return nil
 }

@@ -84,6 +84,7 @@ func (r *ingressRole) managing() error {
 		Families: r.Stores.Families, Shared: shared,
 		AdReports: r.Stores.AdReports, Cases: r.Stores.Publishers, Now: time.Now,
 		Publish: r.Stores.Accounts, Flags: redis.NewFlags(r.Redis), Logins: r.limits, Mailer: mailer,
+		Confirmed:  r.Stores.Notices,
 		MailLogged: r.mail == nil && mailer != nil, Verify: r.inputs.Config.Manage.VerifyEmail == manage.VerifyRequired,
 		Signup: r.inputs.Config.Manage.Signup, BaseURL: r.http.BaseURL, Demo: r.visitors(), Invented: r.inputs.Invented,
 		Snippet:     manage.Snippet{Path: script.Path(), Integrity: script.Integrity()},

@@ -152,6 +152,9 @@ func (c *standalone) build(p cli.Process, change func(*backends.All)) (_ *inMemo
 	}
 	c.Consumers.Life, c.Consumers.Ring = c.Role.Track.Life.Longest(), ring
 	c.Consumers.Outbound, c.Consumers.Demo = c.Role.Outbound, m.marks
+	if c.Consumers.Mails, err = c.mails(m.role.http.BaseURL, m.Log); err != nil {
+		return nil, err
+	}
 	c.Consumers.Unsigned = c.Role.Track.Unsigned == track.UnsignedBill
 	if c.Consumers.NetworkClicks, err = c.Role.Track.Traffic.NetworkClicks(); err != nil {
 		return nil, err

@@ -40,6 +40,7 @@ import (
 	"adnet/internal/ledger"
 	"adnet/internal/ledger/reserve"
 	"adnet/internal/once"
+	"adnet/internal/outbound/notice"
 	"adnet/internal/outbound/outbox"
 	"adnet/internal/outbound/webhook"
 	"adnet/internal/payment"
@@ -70,6 +71,7 @@ type Stores struct {
 	Retention  retain.Store
 	Outbox     outbox.Store
 	Webhooks   webhook.Store
+	Notices    notice.Store
 }
 
 // Logins is the store of sessions and of everything else that a login needs.
@@ -129,7 +131,7 @@ func InPostgres(s *postgres.Stores) Stores {
 		Accounts: s.Accounts, Logins: s.Logins, Families: s.Families, Campaigns: s.Campaigns, Ledger: s.Ledger,
 		Archive: s.Archive, Payments: s.Payments, Publishers: s.Publishers, Audit: s.Audit, AdReports: s.AdReports,
 		Traffic: s.Traffic, Journal: s.Journal, Requests: s.Requests, Letters: s.Letters, Retention: s.Retention,
-		Outbox: s.Outbox, Webhooks: s.Webhooks,
+		Outbox: s.Outbox, Webhooks: s.Webhooks, Notices: s.Notices,
 	}
 }
 
@@ -139,7 +141,7 @@ func InMemory(s *memory.Stores) Stores {
 		Accounts: s.Accounts, Logins: s.Logins, Families: s.Families, Campaigns: s.Campaigns, Ledger: s.Ledger,
 		Archive: s.Archive, Payments: s.Payments, Publishers: s.Publishers, Audit: s.Audit, AdReports: s.AdReports,
 		Traffic: s.Traffic, Journal: s.Journal, Requests: s.Requests, Letters: s.Letters, Retention: s.Retention,
-		Outbox: s.Outbox, Webhooks: s.Webhooks,
+		Outbox: s.Outbox, Webhooks: s.Webhooks, Notices: s.Notices,
 	}
 }
 

@@ -67,6 +67,9 @@ type Letter struct {
 	To, Subject, Text string
 	Network           string // of the caller: see traffic.Block; empty for the server's own letters
 	Urgent            bool   // sent before others
+
+	HTML        string // beside Text; empty for none
+	Unsubscribe string // address that ends mails like this one by a POST (RFC 8058); empty for none
 }
 
 // Mailed is an e-mail to send. Without a Token it is only a notice.

@@ -1273,4 +1273,36 @@ var mutants = []mutant{
 		old:  "m.DueAt.After(c.Now) || ", new: "",
 		tests: []string{"./internal/store/memory"}, run: "TestWebhooksConformance",
 	},
+	{
+		name: "mail-twice-a-day", protects: "an account has one mail of a kind and day",
+		file:  "internal/store/memory/outbox.go",
+		old:   "m.State == outbox.Waiting && m.Attempts == 0 && len(m.Payload) < notice.MostPayload:",
+		new:   "m.State != outbox.Waiting:\n\t\t\tm.State, m.Attempts, m.Results = outbox.Waiting, 0, 0\n\t\t\tfallthrough\n\t\tcase m.State == outbox.Waiting:",
+		tests: []string{"./internal/store/memory"}, run: "TestNoticesConformance",
+	},
+	{
+		name: "mail-repeated", protects: "an attempt without a result is not repeated: the mail may have been received",
+		file: "consumers/mails/mails.go",
+		old:  "case m.Attempts-1 > m.Results:", new: "case m.Attempts < m.Results:",
+		tests: []string{"./consumers/mails"}, run: "TestAnAttemptWithoutResultIsNotRepeated",
+	},
+	{
+		name: "mail-of-others", protects: "a mail names no campaign of another account",
+		file: "consumers/mails/mails.go",
+		old:  "if !owns(u, c.AdvertiserID) {", new: "if false {",
+		tests: []string{"./consumers/mails"}, run: "TestAMailNamesNoOthersCampaign",
+	},
+	{
+		name: "unsubscribe-others", protects: "a link in a mail ends a kind of its own account only",
+		file: "internal/outbound/notice/unsubscribe.go",
+		old:  "return account.String() + \" \" + kind", new: "return kind",
+		tests: []string{"./internal/outbound/notice", "./ingress/api/notices"},
+		run:   "TestTokensServeOneAccountAndKind|TestOneClickEndsOneKindOfOneAccount",
+	},
+	{
+		name: "mail-unconfirmed", protects: "mails go only to an address that a mailed link confirmed",
+		file: "internal/outbound/notice/notice.go",
+		old:  "s.Confirmed != \"\" && strings.EqualFold(s.Confirmed, address) && ", new: "",
+		tests: []string{"./internal/outbound/notice", "./consumers/mails"}, run: "TestChoices|TestOnlyThoseWhoMayGetMails",
+	},
 }

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { api, need } from '../shared/api';
 import {
   base,
+  count,
   info,
   isAdmin,
   lang,
@@ -16,6 +17,7 @@ import {
   type Zone,
 } from './state';
 import { sendAll } from './decided';
+import { countWaiting, waiting } from './waiting';
 import { Invented } from './ui/invented';
 import { Icon, Logo, type IconName } from './ui/icons';
 import { Toasts } from './ui/toasts';
@@ -144,6 +146,10 @@ export function Shell({ at, children }: { at: string; children: ComponentChildre
 }
 
 function Menu({ at }: { at: string }) {
+  const admin = isAdmin.value;
+  useEffect(() => {
+    if (admin) void countWaiting();
+  }, [at, admin]);
   return (
     <>
       {isAdmin.value && (
@@ -245,6 +251,11 @@ function Group({
           <a href={`${base}/console/${path}`} aria-current={isAt(at, path) ? 'page' : undefined}>
             <Icon name={icon} />
             {name}
+            {(waiting.value[path] ?? 0) > 0 && (
+              <span class="badge" data-waiting={path}>
+                {count(waiting.value[path]!)}
+              </span>
+            )}
           </a>
         </li>
       ))}

@@ -44,7 +44,8 @@ onSignedOut(() => {
 /** The read calls of the current page. */
 export const calls = signal<Call[]>([]);
 onCall((call) => {
-  if (call.path.endsWith('/api/info') || calls.value.some((c) => c.path === call.path)) return;
+  const ofMenu = ['/api/info', '/api/admin/waiting'].some((path) => call.path.endsWith(path));
+  if (ofMenu || calls.value.some((c) => c.path === call.path)) return;
   calls.value = [...calls.value, call];
 });
 

@@ -3,8 +3,10 @@ package manage
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
@@ -21,6 +23,25 @@ const (
 // Mailer sends mails. Send must not block.
 type Mailer interface {
 	Send(account.Letter)
+}
+
+// Confirmed stores that a mailed link confirmed the address of an account: mails about its events go
+// only there.
+type Confirmed interface {
+	Confirm(ctx context.Context, account uuid.UUID, address, language string) error
+}
+
+// confirmed stores that u has used a mailed link. The language of its mails is that of the browser,
+// unless the account has chosen one.
+func (a *API) confirmed(c *gin.Context, u account.User) error {
+	if a.deps.Confirmed == nil {
+		return nil
+	}
+	language := "en"
+	if strings.HasPrefix(strings.ToLower(c.GetHeader("Accept-Language")), "de") {
+		language = "de"
+	}
+	return a.deps.Confirmed.Confirm(c.Request.Context(), u.ID, u.Email, language)
 }
 
 // maxToken is the maximum length of a link's token in bytes; tokens have 43.
@@ -120,6 +141,9 @@ func (a *API) verify(c *gin.Context, in confirmation) (reply httpapi.Reply, err 
 	if err != nil {
 		return reply, err
 	}
+	if err := a.confirmed(c, u); err != nil {
+		return reply, err
+	}
 	if err := a.noteNetwork(c, u); err != nil {
 		return reply, err
 	}
@@ -174,6 +198,9 @@ func (a *API) reset(c *gin.Context, in newPassword) (httpapi.Object, error) {
 	ctx := a.linked(c)
 	u, err := a.deps.Accounts.ResetPassword(ctx, in.Token, in.Password)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.confirmed(c, u); err != nil {
 		return nil, err
 	}
 	if err := a.noteNetwork(c, u); err != nil { // the next login comes from here

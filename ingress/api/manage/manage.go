@@ -101,6 +101,7 @@ type Deps struct {
 	Logins    Logins     // limits on wrong passwords; nil for none
 	Verify    bool       // whether an account is created only after its e-mail is confirmed
 	Mailer    Mailer     // nil: this server sends no mail
+	Confirmed Confirmed  // nil: nothing stores confirmed addresses
 	// MailLogged reports whether mails go to the log.
 	MailLogged bool
 	Signup     string // SignupOpen and so on; empty means open

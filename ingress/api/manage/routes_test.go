@@ -38,6 +38,7 @@ func everything(t *testing.T) *world {
 			Publishers: w.Store.Publishers,
 			Payments:   payments, Now: w.Clock,
 		}),
+		Notices:  w.Store.Notices,
 		Webhooks: webhooks.New(webhooks.Deps{Store: w.Store.Webhooks, Check: func(string) error { return errors.New("is refused") }, Now: w.Clock}),
 	})
 	return w
@@ -349,7 +350,7 @@ var takesNoID = []string{
 	"POST /v1/ad-request, body", "POST /api/keys, body", "POST /api/stats aggregate, body",
 	"POST /api/account/password, body", "PUT /api/account/blocks, body", "PATCH /api/account/profile, body",
 	"POST /api/account/delete, body", "PUT /api/account/publishing, body",
-	"POST /api/webhooks, body", "POST /api/account/second_factor, body", "POST /api/account/second_factor/confirm, body",
+	"POST /api/webhooks, body", "PATCH /api/account/notices, body", "POST /api/account/second_factor, body", "POST /api/account/second_factor/confirm, body",
 	"POST /api/account/second_factor/recovery_codes, body", "POST /api/account/second_factor/remove, body",
 	"POST /api/campaigns check, body", "POST /api/campaigns forecast, body", "POST /api/campaigns/preview, body",
 	"POST /api/track check, body",

@@ -15,6 +15,7 @@ import (
 	"adnet/ingress/api/docs"
 	"adnet/ingress/api/explain"
 	"adnet/ingress/api/manage"
+	"adnet/ingress/api/notices"
 	"adnet/ingress/api/oversee"
 	"adnet/ingress/api/preview"
 	"adnet/ingress/api/webhooks"
@@ -27,6 +28,7 @@ import (
 	"adnet/ingress/web/console"
 	"adnet/ingress/web/snippet"
 	"adnet/internal/campaign"
+	"adnet/internal/outbound/notice"
 	"adnet/internal/process/obs"
 	"adnet/internal/token/tokentest"
 	"adnet/schemas/openapi"
@@ -40,6 +42,7 @@ type Parts struct {
 	Management *manage.API
 	Billing    *billing.API
 	Webhooks   *webhooks.API
+	Notices    notice.Store
 	Now        func() time.Time
 }
 
@@ -87,6 +90,10 @@ func Mount(t testing.TB, h *httpapi.Server, p Parts) {
 	tools.Mount(h)
 	bids.Mount(h)
 	events.Mount(h)
+	notices.New(notices.Deps{
+		Store: p.Notices,
+		Marks: func(string, string) [][16]byte { return nil }, BaseURL: h.BaseURL, Now: p.Now,
+	}).Mount(h)
 	docs.New(docs.Deps{Document: openapi.Document, BaseURL: h.BaseURL}).Mount(h)
 	serve.New(serve.Deps{Auth: p.Auth}).Mount(h)
 	p.Management.Mount(h)

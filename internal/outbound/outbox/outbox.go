@@ -18,6 +18,10 @@ import (
 // Webhooks is the topic of messages to the endpoints of accounts; their target is the endpoint.
 const Webhooks = "webhook"
 
+// Mails is the topic of mails; their target is the account. An account has one mail of a kind and UTC
+// day.
+const Mails = "mail"
+
 // State is the state of a message.
 type State string
 
@@ -59,6 +63,7 @@ type Message struct {
 
 	State    State
 	Attempts int       // since BegunAt
+	Results  int       // of these, with a stored result; an attempt without one may have been received
 	DueAt    time.Time // of the next attempt, while it waits
 	TriedAt  time.Time // of the last attempt; zero before the first
 	EndedAt  time.Time // zero while it waits

@@ -27,12 +27,20 @@ const (
 	CampaignEnded    Event = "campaign.ended" // archived: final
 	DepositCredited  Event = "deposit.credited"
 	QuarantineEnded  Event = "quarantine.ended" // a case against a publisher was decided
+
+	// These are no changes: a timer finds them, and the store reports each once.
+	CampaignBudgetSpent Event = "campaign.budget_spent" // nothing of the total budget is left for an ad
+	CampaignFirstAd     Event = "campaign.first_ad"     // the first charge
+	BalanceLow          Event = "balance.low"           // for less than three days, at most once a week
+	KeyUnused           Event = "key.unused"            // no key of the account showed an ad for 14 days
+	CreditsReleased     Event = "credits.released"      // on a UTC day
 )
 
 // Events lists the events.
 var Events = []string{
 	string(CampaignApproved), string(CampaignRejected), string(CampaignEnded), string(DepositCredited),
-	string(QuarantineEnded),
+	string(QuarantineEnded), string(CampaignBudgetSpent), string(CampaignFirstAd), string(BalanceLow),
+	string(KeyUnused), string(CreditsReleased),
 }
 
 // Fact is an event about an object of an account.

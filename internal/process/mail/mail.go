@@ -61,13 +61,26 @@ type Sender struct {
 // New returns a Sender. Errors: unusable settings.
 func New(cfg Config, deps Deps) (*Sender, error) {
 	if cfg.From == "" {
-		return nil, errors.New(
-			"ADNET_SMTP_FROM is not set: it is the sender of mails, for example no-reply@ads.example",
-		)
+		return nil, errNoSender
 	}
 	if deps.Pause == 0 {
 		deps.Pause = 30 * time.Second
 	}
+	client, err := newClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sender{cfg: cfg, deps: deps, client: client, queue: newQueue(),
+		sent: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "adnet_mails_total",
+			Help: "Mails by result: sent, failed (the server refused or did not answer), dropped (too many waited, or the process ended).",
+		}, []string{"result"}))}
+	_, err = message(cfg.From, account.Letter{To: "a@example.com"})
+	return s, err
+}
+
+// newClient returns a client of the mail server.
+func newClient(cfg Config) (*mail.Client, error) {
 	options := []mail.Option{mail.WithPort(cfg.Port), mail.WithTimeout(timeout)}
 	switch cfg.TLS {
 	case "tls":
@@ -87,13 +100,7 @@ func New(cfg Config, deps Deps) (*Sender, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ADNET_SMTP_HOST: %w", err)
 	}
-	s := &Sender{cfg: cfg, deps: deps, client: client, queue: newQueue(),
-		sent: obs.Register(deps.Metrics, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "adnet_mails_total",
-			Help: "Mails by result: sent, failed (the server refused or did not answer), dropped (too many waited, or the process ended).",
-		}, []string{"result"}))}
-	_, err = s.message(account.Letter{To: "a@example.com"})
-	return s, err
+	return client, nil
 }
 
 // Send puts a mail into the queue. If it is full, a mail of the network that has the most is
@@ -174,28 +181,43 @@ func final(err error) bool {
 }
 
 func (s *Sender) try(ctx context.Context, l account.Letter) error {
-	message, err := s.message(l)
-	if err != nil {
-		return err
-	}
-	err = s.client.DialAndSendWithContext(ctx, message)
-	if message.IsDelivered() { // only the end of the connection failed
-		return nil
-	}
+	_, err := deliver(ctx, s.client, s.cfg.From, l)
 	return err
 }
 
-func (s *Sender) message(l account.Letter) (*mail.Msg, error) {
-	message := mail.NewMsg()
-	if err := message.From(s.cfg.From); err != nil {
+// deliver hands a letter to the server. unsure reports that an error leaves open whether the server
+// took it: the connection broke after the text.
+func deliver(ctx context.Context, client *mail.Client, from string, l account.Letter) (unsure bool, err error) {
+	m, err := message(from, l)
+	if err != nil {
+		return false, err
+	}
+	err = client.DialAndSendWithContext(ctx, m)
+	if err == nil || m.IsDelivered() { // only the end of the connection failed
+		return false, nil
+	}
+	var refused *mail.SendError
+	return errors.As(err, &refused) && refused.Reason == mail.ErrSMTPDataClose && refused.ErrorCode() == 0, err
+}
+
+func message(from string, l account.Letter) (*mail.Msg, error) {
+	m := mail.NewMsg()
+	if err := m.From(from); err != nil {
 		return nil, fmt.Errorf("ADNET_SMTP_FROM: %w", err)
 	}
-	if err := message.To(l.To); err != nil {
+	if err := m.To(l.To); err != nil {
 		return nil, errAddress
 	}
-	message.Subject(l.Subject)
-	message.SetDate()
-	message.SetMessageID()
-	message.SetBodyString(mail.TypeTextPlain, l.Text)
-	return message, nil
+	m.Subject(l.Subject)
+	m.SetDate()
+	m.SetMessageID()
+	m.SetBodyString(mail.TypeTextPlain, l.Text)
+	if l.HTML != "" {
+		m.AddAlternativeString(mail.TypeTextHTML, l.HTML)
+	}
+	if l.Unsubscribe != "" {
+		m.SetGenHeader("List-Unsubscribe", "<"+l.Unsubscribe+">")
+		m.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
+	}
+	return m, nil
 }

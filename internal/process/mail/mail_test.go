@@ -284,3 +284,30 @@ func TestSettings(t *testing.T) {
 		require.ErrorContains(t, err, "ADNET_SMTP_", "%+v", c)
 	}
 }
+
+// A letter with a link that ends its kind has both parts and the headers of RFC 8058.
+func TestPostSendsBothParts(t *testing.T) {
+	server := newServer(t)
+	p, err := NewPost(Config{Host: "127.0.0.1", Port: server.port, TLS: "off", From: "adnet <no-reply@ads.example>"})
+	require.NoError(t, err)
+	again, err := p.Deliver(t.Context(), account.Letter{
+		To: "a@example.com", Subject: "Hello", Text: "A text", HTML: "<p>A page</p>",
+		Unsubscribe: "https://ads.example/unsubscribe/x",
+	})
+	require.NoError(t, err)
+	require.False(t, again)
+	text := <-server.mails
+	require.Contains(t, text, "List-Unsubscribe: <https://ads.example/unsubscribe/x>")
+	require.Contains(t, text, "List-Unsubscribe-Post: List-Unsubscribe=One-Click")
+	require.Contains(t, text, "multipart/alternative")
+	require.Contains(t, text, "A text")
+	require.Contains(t, text, "<p>A page</p>")
+	again, err = p.Deliver(t.Context(), account.Letter{To: "a@busy.example"})
+	require.Error(t, err)
+	require.True(t, again, "the server did not take it")
+	again, err = p.Deliver(t.Context(), account.Letter{To: "a@refuse.example"})
+	require.Error(t, err)
+	require.False(t, again)
+	_, err = NewPost(Config{Host: "127.0.0.1"})
+	require.Error(t, err)
+}

@@ -53,3 +53,13 @@ func TestWebhooksConformance(t *testing.T) {
 		return storetest.Webhooks{Stores: storesOf(s), Endpoints: s.Webhooks, Outbox: s.Outbox}
 	})
 }
+
+func TestNoticesConformance(t *testing.T) {
+	storetest.RunNotices(t, func(*testing.T) storetest.Notices {
+		s := New(time.Now)
+		return storetest.Notices{
+			Stores: storesOf(s), Notices: s.Notices, Endpoints: s.Webhooks, Outbox: s.Outbox,
+			Forget: s.Accounts.Forget,
+		}
+	})
+}

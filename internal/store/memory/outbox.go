@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/compliance/auditlog"
+	"adnet/internal/outbound/notice"
 	"adnet/internal/outbound/outbox"
 	"adnet/internal/outbound/webhook"
 )
@@ -22,7 +23,64 @@ func (s *core) writeMessages(e *auditlog.Entry) error {
 	if !is {
 		return nil
 	}
-	owner := s.ownerOf(&fact)
+	return s.writeFact(&fact)
+}
+
+// writeFact writes the messages about a fact: those to endpoints, and the mail. The caller holds s.mu.
+func (s *core) writeFact(fact *webhook.Fact) error {
+	if slices.Contains(webhook.Events, string(fact.Event)) {
+		if err := s.writeWebhooks(fact); err != nil {
+			return err
+		}
+	}
+	if notice.Mailed(fact.Event) {
+		return s.writeMail(fact)
+	}
+	return nil
+}
+
+// writeMail adds a fact to the mail of its kind and day, or to the next day's if that was attempted:
+// an account has one mail of a kind and day. The caller holds s.mu.
+func (s *core) writeMail(fact *webhook.Fact) error {
+	owner := s.ownerOf(fact)
+	of, chosen := s.notices.settings[owner]
+	if !chosen || of.Confirmed == "" || slices.Contains(of.Off, string(fact.Event)) {
+		return nil
+	}
+	line, err := notice.Append(fact)
+	if err != nil {
+		return err
+	}
+	at := s.clock()
+	for _, d := range notice.Days(at) {
+		key := mailKey{owner, fact.Event, d.Day}
+		m := s.notices.mails[key]
+		switch {
+		case m == nil:
+			id, err := uuid.NewV7()
+			if err != nil {
+				return err
+			}
+			m = &outbox.Message{
+				ID: id, Topic: outbox.Mails, Subject: owner.String() + " " + string(fact.Event), Owner: owner, Target: owner,
+				Kind: string(fact.Event), Payload: line, CreatedAt: at, BegunAt: at, DueAt: asStored(d.Due),
+				State: outbox.Waiting,
+			}
+			s.notices.mails[key] = m
+			s.outbox = append(s.outbox, m)
+			s.boundMessages(owner, outbox.Mails, at)
+			return nil
+		case m.State == outbox.Waiting && m.Attempts == 0 && len(m.Payload) < notice.MostPayload:
+			m.Payload = append(slices.Clone(m.Payload), line...)
+			return nil
+		}
+	}
+	return nil
+}
+
+// writeWebhooks writes the messages to endpoints. The caller holds s.mu.
+func (s *core) writeWebhooks(fact *webhook.Fact) error {
+	owner := s.ownerOf(fact)
 	payload, err := fact.Payload(s.now())
 	if err != nil {
 		return err
@@ -41,7 +99,7 @@ func (s *core) writeMessages(e *auditlog.Entry) error {
 			Kind: string(fact.Event), Payload: payload, CreatedAt: at, BegunAt: at, DueAt: at, State: outbox.Waiting,
 		})
 	}
-	s.boundMessages(owner, at)
+	s.boundMessages(owner, outbox.Webhooks, at)
 	return nil
 }
 
@@ -58,17 +116,17 @@ func (s *core) ownerOf(f *webhook.Fact) uuid.UUID {
 	return cmp.Or(u.ParentID, u.ID)
 }
 
-// boundMessages drops and removes the oldest messages of an owner above the limits.
-func (s *core) boundMessages(owner uuid.UUID, at time.Time) {
+// boundMessages drops and removes the oldest messages of an owner and topic above the limits.
+func (s *core) boundMessages(owner uuid.UUID, topic string, at time.Time) {
 	waiting, ended := 0, 0
 	kept := make([]*outbox.Message, 0, len(s.outbox))
 	for _, m := range slices.Backward(s.outbox) {
-		if m.Owner == owner && m.State == outbox.Waiting {
+		if m.Owner == owner && m.Topic == topic && m.State == outbox.Waiting {
 			if waiting++; waiting > outbox.MaxWaiting {
 				m.State, m.EndedAt, m.Problem = outbox.Dropped, at, outbox.Crowded
 			}
 		}
-		if m.Owner == owner && m.State != outbox.Waiting {
+		if m.Owner == owner && m.Topic == topic && m.State != outbox.Waiting {
 			if ended++; ended > outbox.MaxEnded {
 				continue
 			}
@@ -117,6 +175,7 @@ func (s *Outbox) EndAttempt(_ context.Context, e outbox.Ended) error {
 			continue
 		}
 		m.State, m.Status, m.Problem, m.DueAt = e.State, e.Status, e.Problem, asStored(e.Next)
+		m.Results++
 		if e.State != outbox.Waiting {
 			m.EndedAt = asStored(e.At)
 		}

@@ -35,6 +35,7 @@ func (s *Accounts) Forget(_ context.Context, id uuid.UUID) error {
 	s.forgetMarks(id)
 	maps.DeleteFunc(s.endpoints, func(_ uuid.UUID, e webhook.Endpoint) bool { return e.AccountID == id })
 	s.outbox = slices.DeleteFunc(s.outbox, func(m *outbox.Message) bool { return m.Owner == id })
+	s.notices.forget(id)
 	delete(s.factors, id)
 	delete(s.blocks, id)
 	delete(s.publishing, id)

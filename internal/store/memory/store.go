@@ -61,6 +61,7 @@ type core struct {
 	ceiling    money.Micros        // the newest of a standing
 	endpoints  map[uuid.UUID]webhook.Endpoint
 	outbox     []*outbox.Message // oldest first
+	notices    noticeState
 
 	verifications []ledger.Verification // oldest first
 }
@@ -90,6 +91,7 @@ func New(now func() time.Time) *Stores {
 		families:   newFamilyState(),
 		goals:      make(map[uuid.UUID][]byte),
 		endpoints:  make(map[uuid.UUID]webhook.Endpoint),
+		notices:    newNoticeState(),
 	})
 }
 

@@ -22,6 +22,7 @@ type Stores struct {
 	Retention  *Retention
 	Outbox     *Outbox
 	Webhooks   *Webhooks
+	Notices    *Notices
 }
 
 func newStores(c *core) *Stores {
@@ -46,6 +47,7 @@ func newStores(c *core) *Stores {
 		Retention:  &Retention{c},
 		Outbox:     &Outbox{c},
 		Webhooks:   &Webhooks{c},
+		Notices:    &Notices{c},
 	}
 }
 
@@ -104,4 +106,7 @@ type (
 
 	// Webhooks stores the endpoints of accounts.
 	Webhooks struct{ *core }
+
+	// Notices stores the mails that accounts choose.
+	Notices struct{ *core }
 )

@@ -168,6 +168,6 @@ func (s *Webhooks) Replay(ctx context.Context, account, endpoint, message uuid.U
 	}
 	m := s.outbox[i]
 	m.State, m.Attempts, m.BegunAt, m.DueAt, m.EndedAt = outbox.Waiting, 0, asStored(at), asStored(at), time.Time{}
-	m.Lease = uuid.Nil
+	m.Lease, m.Results = uuid.Nil, 0
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"adnet/internal/store/postgres/audit"
 	"adnet/internal/store/postgres/books"
 	"adnet/internal/store/postgres/campaigns"
+	"adnet/internal/store/postgres/notices"
 	"adnet/internal/store/postgres/outbox"
 	"adnet/internal/store/postgres/payments"
 	"adnet/internal/store/postgres/pg"
@@ -33,6 +34,7 @@ type Stores struct {
 	Retention  *Retention
 	Outbox     *outbox.Outbox
 	Webhooks   *webhooks.Webhooks
+	Notices    *notices.Notices
 }
 
 func newStores(c *pg.Core) *Stores {
@@ -56,6 +58,7 @@ func newStores(c *pg.Core) *Stores {
 		Letters:    &campaigns.Letters{Core: c},
 		Outbox:     &outbox.Outbox{Core: c},
 		Webhooks:   &webhooks.Webhooks{Core: c},
+		Notices:    &notices.Notices{Core: c},
 	}
 	s.Retention = &Retention{Core: c, ledger: s.Ledger, requests: s.Requests, logins: s.Logins, reports: s.AdReports}
 	return s

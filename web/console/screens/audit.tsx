@@ -123,11 +123,11 @@ function Row({ e }: { e: Entry }) {
       ? user.value!.email
       : nobody
         ? e.actor.name || (e.actor.via === 'system' ? l().system : e.actor.via)
-        : e.actor.account_id;
+        : e.actor.account_id.slice(0, 13) + '…';
   return (
     <tr>
       <td>{time(e.at)}</td>
-      <td class="break">
+      <td class="break" title={nobody ? undefined : e.actor.account_id}>
         {who}
         <br />
         <span class="note mono">
@@ -140,16 +140,41 @@ function Row({ e }: { e: Entry }) {
         <span class="note mono break">{e.target_id}</span>
       </td>
       <td class="break">
-        <ul>
-          {Object.entries(e.changes).map(([name, c]) => (
-            <li key={name}>
-              <b>{name}</b> {short(c.before)} → {short(c.after)}
-            </li>
-          ))}
-        </ul>
+        <Changes of={e.changes} />
       </td>
     </tr>
   );
+}
+
+/** The names of the changed fields; their values are read on demand, so that a row has few lines. */
+function Changes({ of }: { of: Entry['changes'] }) {
+  const names = Object.keys(of);
+  if (names.length === 1 && brief(of[names[0]!])) {
+    return (
+      <>
+        <b>{names[0]}</b> {short(of[names[0]!]!.before)} → {short(of[names[0]!]!.after)}
+      </>
+    );
+  }
+  return (
+    <details>
+      <summary>
+        {names.slice(0, 3).join(', ') + (names.length > 3 ? ` +${names.length - 3}` : '')}
+      </summary>
+      <ul>
+        {Object.entries(of).map(([name, c]) => (
+          <li key={name}>
+            <b>{name}</b> {short(c.before)} → {short(c.after)}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** Whether a change fits on a line. */
+function brief(c: Entry['changes'][string] | undefined): boolean {
+  return !!c && short(c.before).length + short(c.after).length <= 60;
 }
 
 /** A value as a text shortened to fit a row. */

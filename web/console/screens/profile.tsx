@@ -3,6 +3,7 @@ import { api, ApiError, save, need, type Schemas } from '../../shared/api';
 import { sideTexts } from '../i18n/side';
 import { base, count, loadInfo, t, usd, user } from '../state';
 import { Loaded, useLoad, words } from '../ui/load';
+import { Notices } from '../ui/notices';
 import { Card, Page } from '../ui/page';
 
 /** The names of an account, its stored data, and its deletion. */
@@ -14,6 +15,7 @@ export default function ProfileScreen() {
         {(p) => (
           <>
             <Names start={p} />
+            <Notices />
             <div class="columns">
               <Download />
               <Delete />

@@ -33,6 +33,7 @@ func (s *Accounts) Forget(ctx context.Context, id uuid.UUID) error {
 			`SELECT account_forget($1)`, `DELETE FROM login_session WHERE user_id = $1`, dropFactor, dropBlocks,
 			`DELETE FROM mail_link WHERE user_id = $1`, audit.ForgetAppeal,
 			`DELETE FROM webhook_endpoint WHERE account_id = $1`, `DELETE FROM outbox WHERE owner_id = $1`,
+			`DELETE FROM notice_setting WHERE account_id = $1`, `DELETE FROM notice_once WHERE owner_id = $1`,
 		} {
 			if _, err := tx.Exec(ctx, sql, id); err != nil {
 				return pg.Failure("forget account", err)

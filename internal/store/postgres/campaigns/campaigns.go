@@ -83,6 +83,9 @@ const (
 
 	waiting = `(c.status = 'in_review' OR c.status IN ('active', 'paused') AND c.policy_violations @? '$[*] ? (!(@.holds == true))')`
 
+	// Waiting is the condition that a campaign c waits for a reviewer.
+	Waiting = waiting
+
 	// unreviewed is [campaign.Campaign.Unreviewed]; campaign_unreviewed indexes it.
 	unreviewed = `(c.status IN ('active', 'paused') AND NOT c.reviewed)`
 

@@ -5,12 +5,14 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"adnet/internal/compliance/auditlog"
+	"adnet/internal/outbound/notice"
 	"adnet/internal/outbound/outbox"
 	"adnet/internal/outbound/webhook"
 	"adnet/internal/store/postgres/pg"
@@ -22,7 +24,7 @@ type Outbox struct{ *pg.Core }
 const (
 	// Columns are the columns of a message, in the order that [Scan] reads.
 	Columns = `seq, id, topic, subject, owner_id, target_id, kind, payload, created_at, begun_at, state, attempts,
-	due_at, tried_at, ended_at, status, problem, lease`
+	due_at, tried_at, ended_at, status, problem, lease, results`
 
 	// The endpoints of the account that owns the object; for a seat, those of its owner. The subject
 	// names endpoint and object: changes of one object are serialized by its row, so the numbers
@@ -38,6 +40,18 @@ WITH owner AS (
 	RETURNING owner_id
 )
 SELECT DISTINCT owner_id FROM written`
+
+	// One row of an account, kind and day: the unique index makes a second one impossible. A mail that
+	// was attempted takes nothing more. An account that chose no such mail has no row.
+	writeMailSQL = `
+INSERT INTO outbox AS o (id, topic, subject, owner_id, target_id, kind, payload, created_at, begun_at, due_at, day)
+SELECT $3, $4, a.id::text || ' ' || $5, a.id, a.id, $5, $6, now, now, $7, $8
+FROM app_user u JOIN app_user a ON a.id = coalesce(u.parent_id, u.id)
+	JOIN notice_setting s ON s.account_id = a.id AND s.confirmed <> '' AND $5 <> ALL(s.off), clock_timestamp() AS now
+WHERE u.id = $1 OR $1 IS NULL AND u.developer_id = $2
+ON CONFLICT (owner_id, kind, day) WHERE topic = 'mail' DO UPDATE SET payload = o.payload || excluded.payload
+WHERE o.state = 'waiting' AND o.attempts = 0 AND octet_length(o.payload) < $9
+RETURNING owner_id`
 
 	// The bound of an owner's messages. Rows that another transaction holds are skipped, so a change
 	// waits for no sender; the next change drops them.
@@ -69,7 +83,7 @@ UPDATE outbox SET attempts = attempts + 1, tried_at = $2, lease = gen_random_uui
 WHERE seq IN (SELECT seq FROM mine) RETURNING ` + Columns
 
 	endSQL = `
-UPDATE outbox SET state = $3, due_at = $4, ended_at = CASE WHEN $3 <> 'waiting' THEN $5::timestamptz END, status = $6,
+UPDATE outbox SET state = $3, results = results + 1, due_at = $4, ended_at = CASE WHEN $3 <> 'waiting' THEN $5::timestamptz END, status = $6,
 	problem = $7
 WHERE id = $1 AND target_id = $8 AND lease = $2 AND state = 'waiting'`
 
@@ -87,6 +101,48 @@ func Write(ctx context.Context, tx pgx.Tx, e *auditlog.Entry) error {
 	if !is {
 		return nil
 	}
+	return WriteFact(ctx, tx, &fact)
+}
+
+// WriteFact writes the messages about a fact: those to endpoints, and the mail.
+func WriteFact(ctx context.Context, tx pgx.Tx, fact *webhook.Fact) error {
+	if slices.Contains(webhook.Events, string(fact.Event)) {
+		if err := writeWebhooks(ctx, tx, fact); err != nil {
+			return err
+		}
+	}
+	if notice.Mailed(fact.Event) {
+		return writeMail(ctx, tx, fact)
+	}
+	return nil
+}
+
+// writeMail adds a fact to the mail of its kind and day, or to the next day's if that was attempted.
+func writeMail(ctx context.Context, tx pgx.Tx, fact *webhook.Fact) error {
+	line, err := notice.Append(fact)
+	if err != nil {
+		return err
+	}
+	for _, d := range notice.Days(time.Now()) {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return err
+		}
+		owners, err := pg.Collect(
+			ctx, tx, writeMailSQL, pgx.RowTo[uuid.UUID], pg.NullID(fact.OwnerID), fact.Publisher, id, outbox.Mails,
+			string(fact.Event), line, d.Due, d.Day, notice.MostPayload,
+		)
+		if err != nil {
+			return fmt.Errorf("write mail: %w", err)
+		}
+		if len(owners) > 0 {
+			return bound(ctx, tx, owners[0], outbox.Mails)
+		}
+	}
+	return nil
+}
+
+func writeWebhooks(ctx context.Context, tx pgx.Tx, fact *webhook.Fact) error {
 	payload, err := fact.Payload(time.Now())
 	if err != nil {
 		return err
@@ -170,7 +226,7 @@ func Scan(row pgx.CollectableRow) (m outbox.Message, err error) {
 	var tried, ended *time.Time
 	var lease *uuid.UUID
 	err = row.Scan(&seq, &m.ID, &m.Topic, &m.Subject, &m.Owner, &m.Target, &m.Kind, &m.Payload, &m.CreatedAt, &m.BegunAt,
-		&m.State, &m.Attempts, &m.DueAt, &tried, &ended, &m.Status, &m.Problem, &lease)
+		&m.State, &m.Attempts, &m.DueAt, &tried, &ended, &m.Status, &m.Problem, &lease, &m.Results)
 	if tried != nil {
 		m.TriedAt = *tried
 	}

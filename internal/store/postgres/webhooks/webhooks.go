@@ -51,7 +51,7 @@ UPDATE outbox SET state = 'dropped', ended_at = clock_timestamp(), problem = $2 
 WHERE target_id = $1 AND ($2 = '' OR state = $2) ORDER BY seq DESC LIMIT $3 OFFSET $4`
 	lockDelivery = `SELECT state FROM outbox WHERE target_id = $1 AND id = $2 FOR UPDATE`
 	replay       = `
-UPDATE outbox SET state = 'waiting', attempts = 0, begun_at = $3, due_at = $3, ended_at = NULL, lease = NULL
+UPDATE outbox SET state = 'waiting', attempts = 0, results = 0, begun_at = $3, due_at = $3, ended_at = NULL, lease = NULL
 WHERE target_id = $1 AND id = $2`
 )
 
