@@ -104,8 +104,8 @@ func (a *API) counted(
 type keys struct {
 	Key      string  `json:"key"`
 	Name     *string `json:"name,omitzero"` // of an id; empty if the caller may see none
-	Then     *string `json:"then,omitzero"` // of the second breakdown
-	ThenName *string `json:"then_name,omitzero"`
+	Then     *string `json:"second,omitzero"` // of the second breakdown
+	ThenName *string `json:"second_name,omitzero"`
 }
 
 // hasNames reports whether the values of a breakdown are ids that have names.

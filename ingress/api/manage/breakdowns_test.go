@@ -44,14 +44,14 @@ func TestTwoBreakdowns(t *testing.T) {
 	w.busy(t, me, publisher, id)
 	body := boss.Get(t, "/api/stats?breakdown=advertiser,day").As(200)
 	require.Equal(t, "advertiser", body["breakdown_by"])
-	require.Equal(t, "day", body["then_by"])
+	require.Equal(t, "day", body["second_by"])
 	require.Len(t, body["breakdown"], 2)
 	first := at(body, "breakdown", 0).(object)
 	require.Equal(
 		t, []any{me.ID.String(), "Acme Ltd", "2026-03-10", 2.1},
-		[]any{first["key"], first["name"], first["then"], first["spend_usd"]},
+		[]any{first["key"], first["name"], first["second"], first["spend_usd"]},
 	)
-	require.NotContains(t, first, "then_name")
+	require.NotContains(t, first, "second_name")
 	table := boss.Get(t, "/api/stats?breakdown=day,publisher&format=csv")
 	require.True(t, strings.HasPrefix(table.Text, "day,publisher,publisher_name,impressions,"), table.Text)
 	require.Contains(
@@ -62,7 +62,7 @@ func TestTwoBreakdowns(t *testing.T) {
 	row := at(mine, "breakdown", 0).(object)
 	require.Equal(
 		t, []any{id, "Query Postgres in plain English", publisher.DeveloperID.String(), ""},
-		[]any{row["key"], row["name"], row["then"], row["then_name"]}, "a name that was not approved stays hidden",
+		[]any{row["key"], row["name"], row["second"], row["second_name"]}, "a name that was not approved stays hidden",
 	)
 	w.called(t, publisher, "Chat Co")
 	mine = me.Get(t, "/api/stats?breakdown=publisher").As(200)

@@ -28,7 +28,7 @@ type requestsReply struct {
 	Last     *time.Time `json:"last_at"`
 
 	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`
-	ThenBy      report.Breakdown `json:"then_by,omitempty"`
+	ThenBy      report.Breakdown `json:"second_by,omitempty"`
 	Breakdown   []askedReply     `json:"breakdown,omitzero"`
 }
 

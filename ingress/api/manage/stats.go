@@ -423,7 +423,7 @@ type statsAnswer struct {
 
 	Daily       []dayReply       `json:"daily"`
 	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`
-	ThenBy      report.Breakdown `json:"then_by,omitempty"`
+	ThenBy      report.Breakdown `json:"second_by,omitempty"`
 	Breakdown   []groupReply     `json:"breakdown,omitzero"`
 	AsOf        time.Time        `json:"as_of"`
 }
