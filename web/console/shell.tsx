@@ -191,6 +191,7 @@ function Menu({ at }: { at: string }) {
         title={t().account}
         at={at}
         items={[
+          ['answers', 'chart', t().answers],
           ['auctions', 'chart', t().auctions],
           ['profile', 'home', t().profile],
           ['security', 'lock', t().security],

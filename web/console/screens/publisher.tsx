@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks';
 import { api, need } from '../../shared/api';
 import { p } from '../i18n/publish';
-import { base, count, day, percent, t, usd, user } from '../state';
+import { base, count, percent, t, usd, user } from '../state';
 import { Chart } from '../ui/chart';
 import { CSV } from '../ui/csv';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
+import { PeriodPicker, usePeriod } from '../ui/period';
 import { measures, type Measure } from './measures';
 import { Waits } from './waits';
 
@@ -14,14 +15,13 @@ const shownHere: Measure[] = ['impressions', 'credits', 'clicks', 'ctr'];
 /** The performance and earnings of a publisher's ads. */
 export default function Publisher() {
   const [measure, setMeasure] = useState<Measure>('impressions');
-  const since = day(29),
-    until = day();
+  const { since, until } = usePeriod();
   const of = useLoad(async () => {
     const who = { developer_id: user.value!.developer_id };
     const [stats, earned, asked, waiting] = await Promise.all([
       need(
         api.GET('/api/stats', {
-          params: { query: { type: 'developer', ...who, since, until, breakdown: 'host_app' } },
+          params: { query: { type: 'developer', ...who, since, until, breakdown: ['host_app'] } },
         }),
       ),
       need(api.GET('/api/billing/earnings', { params: { query: { ...who, since, until } } })),
@@ -29,16 +29,19 @@ export default function Publisher() {
       need(api.GET('/api/billing/credits', { params: { query: who } })),
     ]);
     return { stats, earned, asked, waiting };
-  }, [user.value?.id]);
+  }, [user.value?.id, since, until]);
   return (
     <Page
       title={t().publisherOverview}
       lead={t().publisherLead}
       asOf={of.is === 'loaded' ? of.data.stats.as_of : undefined}
       actions={
-        <a class="button primary" href={`${base}/console/integrate`}>
-          {t().integrate}
-        </a>
+        <>
+          <PeriodPicker compare={false} />
+          <a class="button primary" href={`${base}/console/integrate`}>
+            {t().integrate}
+          </a>
+        </>
       }
     >
       <Loaded of={of}>
@@ -109,7 +112,7 @@ export default function Publisher() {
               </dl>
               <Card wide>
                 <div class="row spread">
-                  <h2>{t().last30}</h2>
+                  <h2>{t().byDay}</h2>
                   <div class="row">
                     <CSV
                       of={`/api/stats?type=developer&developer_id=${user.value!.developer_id}&since=${since}&until=${until}`}
