@@ -103,7 +103,7 @@ func (a *API) counted(
 // keys are the values of the breakdowns of a row, with the names of ids.
 type keys struct {
 	Key      string  `json:"key"`
-	Name     *string `json:"name,omitzero"` // of an id; empty if the caller may see none
+	Name     *string `json:"name,omitzero"`   // of an id; empty if the caller may see none
 	Then     *string `json:"second,omitzero"` // of the second breakdown
 	ThenName *string `json:"second_name,omitzero"`
 }

@@ -112,7 +112,9 @@ func TestPublishersAdvertisers(t *testing.T) {
 	} {
 		require.Equal(t, field, publisher.Get(t, path+"advertiser"+query).Fails(400, "invalid_request")["field"])
 	}
-	for _, by := range []string{"campaign", "campaign,day", "advertiser,host_app", "hour,advertiser", "advertiser,campaign"} {
+	for _, by := range []string{
+		"campaign", "campaign,day", "advertiser,host_app", "hour,advertiser", "advertiser,campaign",
+	} {
 		require.Equal(t, "breakdown", publisher.Get(t, path+by).Fails(403, "forbidden")["field"], by)
 	}
 	boss := w.admin(t)
@@ -179,7 +181,9 @@ func TestTerms(t *testing.T) {
 	seen, plain := event(ledger.Impression, w.Now, 3000), event(ledger.Impression, w.Now, 1000)
 	seen.AuctionID = asked[0].AuctionID
 	w.happens(t, me, publisher, id, seen, plain)
-	for _, path := range []string{"/api/stats?breakdown=term", "/api/stats?type=campaign&breakdown=term&campaign_id=" + id} {
+	for _, path := range []string{
+		"/api/stats?breakdown=term", "/api/stats?type=campaign&breakdown=term&campaign_id=" + id,
+	} {
 		body := me.Get(t, path).As(200)
 		rows := body["breakdown"].([]any)
 		require.Len(t, rows, 2, path)
