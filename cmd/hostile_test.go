@@ -555,6 +555,15 @@ func (brokenAnalytics) RefusedAt(context.Context, report.Places) ([]report.Refus
 func (brokenAnalytics) Stats(context.Context, report.Query) (report.Result, error) {
 	return report.Result{}, errRaw
 }
+func (brokenAnalytics) Paid(context.Context, report.PaidQuery) ([]report.Paid, error) {
+	return nil, errRaw
+}
+func (brokenAnalytics) Terms(context.Context, report.Query) ([]report.TermCounts, error) {
+	return nil, errRaw
+}
+func (brokenAnalytics) WithTerms(context.Context, report.Query, []uint32) (report.Counts, error) {
+	return report.Counts{}, errRaw
+}
 func (brokenAnalytics) Demand(context.Context, report.DemandQuery) (report.Demand, error) {
 	return report.Demand{}, errRaw
 }

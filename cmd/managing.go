@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/auction"
+	"adnet/auction/lexicon"
 	"adnet/auction/ranker"
 	"adnet/auction/suitability"
 	"adnet/ingress/api/docs"
@@ -79,7 +80,9 @@ func (r *ingressRole) managing() error {
 	npm, python := script.Packages()
 	manage.New(manage.Deps{
 		Auth: r.auth, Sessions: r.inputs.Sessions, Accounts: r.accounts, Campaigns: r.campaigns, Stats: r.Stats,
-		Rollup: r.Rollup, Audit: r.Stores.Audit, Unproven: r.Stores.Traffic, Blocks: r.Stores.Accounts,
+		Names: r.Stores.Accounts, Titles: r.Stores.Campaigns,
+		Vocabulary: func() *lexicon.Table { return r.catalog.Snapshot().Words() },
+		Rollup:     r.Rollup, Audit: r.Stores.Audit, Unproven: r.Stores.Traffic, Blocks: r.Stores.Accounts,
 		Persons: persons, Decisions: r.Stores.Audit,
 		Families: r.Stores.Families, Shared: shared,
 		AdReports: r.Stores.AdReports, Cases: r.Stores.Publishers, Now: time.Now,

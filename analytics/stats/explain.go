@@ -43,12 +43,12 @@ WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Dat
 	AND NOT sandbox` + notRefused + `
 GROUP BY outcome`
 
-	// After askedGroups[breakdown]: the values with the most requests.
-	askedGroupsQuery = ` AS key, count() AS requests, countIf(reason = '') AS filled
+	// After the keys of [askedGroups]: the values with the most requests.
+	askedGroupsQuery = ` count() AS requests, countIf(reason = '') AS filled
 FROM auctions
 WHERE ({all:Bool} OR developer_id = {developer:UUID}) AND day BETWEEN {since:Date} AND {until:Date}
 	AND NOT sandbox` + notRefused + `
-GROUP BY key ORDER BY requests DESC, key LIMIT {most:UInt32}`
+GROUP BY key, key2 ORDER BY requests DESC, key, key2`
 
 	deliveryQuery = `
 SELECT candidate_id = toUUID('00000000-0000-0000-0000-000000000000') AS whole, toString(outcome) AS outcome,
@@ -210,61 +210,6 @@ func (r *Reader) AuctionEvents(ctx context.Context, id, campaign uuid.UUID, at t
 		}
 	}
 	return events, nil
-}
-
-// askedGroups maps the breakdowns of requests to expressions. The map is the allow list: no text of
-// a query becomes SQL.
-var askedGroups = map[report.Breakdown]string{
-	report.BySurface: "toString(surface)", report.ByHostApp: "toString(host_app)",
-	report.ByIntegrationMethod: "toString(integration_method)", report.ByFormat: "toString(format)",
-}
-
-// Demand counts the auctions of a publisher, or of all publishers, without refused requests.
-// Errors: errs.InvalidRequest for a breakdown outside the closed list; otherwise as [Reader.Stats].
-func (r *Reader) Demand(ctx context.Context, q report.DemandQuery) (report.Demand, error) {
-	if err := q.Check(); err != nil {
-		return report.Demand{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	var rows []struct {
-		Outcome string    `ch:"outcome"`
-		N       uint64    `ch:"n"`
-		Last    time.Time `ch:"last"`
-	}
-	params := map[string]string{
-		"developer": q.DeveloperID.String(), "since": min(max(q.Since, 0), lastDay).String(),
-		"until": min(max(q.Until, 0), lastDay).String(),
-		"most":  strconv.Itoa(report.MaxDemandGroups), "all": strconv.FormatBool(q.All),
-	}
-	if err := r.store.Select(ctx, &rows, askedQuery, params); err != nil {
-		return report.Demand{}, r.failure(ctx, err)
-	}
-	found := report.Demand{Outcomes: make(map[string]int64, len(rows))}
-	for _, row := range rows {
-		found.Outcomes[row.Outcome] = int64(row.N)
-		if last := row.Last.UTC(); last.After(found.Last) {
-			found.Last = last
-		}
-	}
-	if q.Breakdown == "" {
-		return found, nil
-	}
-	var groups []struct {
-		Key      string `ch:"key"`
-		Requests uint64 `ch:"requests"`
-		Filled   uint64 `ch:"filled"`
-	}
-	if err := r.store.Select(ctx, &groups, "SELECT "+askedGroups[q.Breakdown]+askedGroupsQuery, params); err != nil {
-		return report.Demand{}, r.failure(ctx, err)
-	}
-	for _, g := range groups {
-		found.Groups = append(
-			found.Groups, report.DemandGroup{Key: g.Key, Requests: int64(g.Requests), Filled: int64(g.Filled)},
-		)
-	}
-	found.Limit()
-	return found, nil
 }
 
 // Delivery counts a campaign's results in the auctions from the minute of since to until. Errors:

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -58,7 +59,8 @@ const (
 // SQL.
 var keys = map[report.Breakdown]string{
 	"":                         "''",
-	report.ByDay:               "''", // taken from the daily series
+	report.ByDay:               "toString(day)",
+	report.ByAdvertiser:        "toString(advertiser_id)",
 	report.ByCampaign:          "toString(campaign_id)",
 	report.ByFormat:            "toString(format)",
 	report.ByHostApp:           "host_app",
@@ -82,24 +84,24 @@ func countsQuery(q report.Query) (string, error) {
 	if err := q.Check(); err != nil {
 		return "", err
 	}
-	if key, ok := eventKeys[q.Breakdown]; ok {
+	key := keyOf(q.Breakdown) + " AS key, " + keyOf(q.Then) + " AS key2"
+	if eventKeys[q.Breakdown] != "" || eventKeys[q.Then] != "" {
 		return eventsQuery(q, key), nil
 	}
-	key := keys[q.Breakdown]
 	where := whereOf(q)
-	head, set := "SELECT day, '' AS key, toUInt8(0) AS kind,", "day"
-	if q.Breakdown != "" && q.Breakdown != report.ByDay {
-		head, set = bothSets, groupingSets
+	head, set := bothSets, groupingSets
+	if q.Breakdown == "" || q.Breakdown == report.ByDay && q.Then == "" { // the daily series has them
+		head, set = "SELECT day, '' AS key, '' AS key2, toUInt8(0) AS kind,", "day"
 	}
 	var b strings.Builder
 	b.WriteString(head + sums + "\nFROM\n(\n")
 	b.WriteString(
-		"    SELECT day, " + key + " AS key, " + columns + " FROM stats_rollup" + where +
+		"    SELECT day, " + key + ", " + columns + " FROM stats_rollup" + where +
 			" AND has({runs:Array(UUID)}, run)\n",
 	)
 	b.WriteString("    UNION ALL\n")
 	b.WriteString(
-		"    SELECT day, " + key + " AS key, " + columns + " FROM stats_daily" + where +
+		"    SELECT day, " + key + ", " + columns + " FROM stats_daily" + where +
 			" AND NOT has({rolled:Array(Date)}, day)\n",
 	)
 	b.WriteString(")\nGROUP BY " + set + limitOf(&q))
@@ -108,9 +110,12 @@ func countsQuery(q report.Query) (string, error) {
 
 // One pass over one state of the data, so that days and groups have the same totals.
 const (
-	bothSets     = "SELECT day, key, toUInt8(grouping(day)) AS kind,"
-	groupingSets = "GROUPING SETS ((day), (key))"
+	bothSets     = "SELECT day, key, key2, toUInt8(grouping(day)) AS kind,"
+	groupingSets = "GROUPING SETS ((day), (key, key2))"
 )
+
+// keyOf returns the expression for the keys of a breakdown, empty texts without one.
+func keyOf(by report.Breakdown) string { return cmp.Or(eventKeys[by], keys[by]) }
 
 // limitOf bounds the groups of an answer to those of [report.Result.Limit], which counts the rest.
 // The answer has all days: each has its own day, while all groups have the default one.
@@ -118,7 +123,7 @@ func limitOf(q *report.Query) string {
 	if !q.Limited() {
 		return ""
 	}
-	return "\nORDER BY kind, spend DESC, key LIMIT " + strconv.Itoa(report.MaxGroups) +
+	return "\nORDER BY kind, spend DESC, key, key2 LIMIT " + strconv.Itoa(report.MaxGroups) +
 		" BY day"
 }
 
@@ -134,7 +139,7 @@ func eventsOf(q report.Query) string {
 
 // eventsQuery counts q's events themselves.
 func eventsQuery(q report.Query, key string) string {
-	return bothSets + sums + "\nFROM\n(\n    SELECT day, " + key + " AS key," + eventColumns + "\n    FROM events" +
+	return bothSets + sums + "\nFROM\n(\n    SELECT day, " + key + "," + eventColumns + "\n    FROM events" +
 		eventsOf(q) + "\n)\nGROUP BY " + groupingSets + limitOf(&q)
 }
 
@@ -212,6 +217,7 @@ func bindFamilies(params map[string]string, families []report.Relatives) {
 type counted struct {
 	Day           time.Time `ch:"day"`
 	Key           string    `ch:"key"`
+	Then          string    `ch:"key2"`
 	Kind          uint8     `ch:"kind"`
 	ByType        []int64   `ch:"by_type"` // in the order of the table of event types
 	Spend         int64     `ch:"spend"`

@@ -154,7 +154,7 @@ func collect(result *report.Result, rows []counted, q *report.Query) {
 	for i := range rows {
 		row := &rows[i]
 		if row.Kind == kindGroup {
-			result.Groups = append(result.Groups, report.Group{Key: row.Key, Counts: row.counts()})
+			result.Groups = append(result.Groups, report.Group{Key: row.Key, Then: row.Then, Counts: row.counts()})
 			continue
 		}
 		group := report.Group{Key: day.Of(row.Day).String(), Counts: row.counts()}
@@ -162,9 +162,9 @@ func collect(result *report.Result, rows []counted, q *report.Query) {
 		result.Counts.Add(group.Counts)
 	}
 	slices.SortFunc(result.Daily, func(a, b report.Group) int { return strings.Compare(a.Key, b.Key) })
-	if q.Breakdown == report.ByDay {
+	if q.Breakdown == report.ByDay && q.Then == "" {
 		result.Groups = slices.Clone(result.Daily)
 	}
-	q.Breakdown.Sort(result.Groups)
+	q.Sort(result.Groups)
 	result.Limit(q)
 }

@@ -54,7 +54,7 @@ import (
 // Stores holds the tables that both kinds of storage provide, a store for each domain. Both kinds
 // are products and pass the same conformance suite (internal/store/storetest).
 type Stores struct {
-	Accounts   person.Accounts
+	Accounts   Accounts
 	Logins     Logins
 	Families   family.Rulings
 	Campaigns  Campaigns
@@ -74,6 +74,12 @@ type Stores struct {
 	Notices    notice.Store
 }
 
+// Accounts is the store of accounts and their names.
+type Accounts interface {
+	person.Accounts
+	account.NameStore
+}
+
 // Logins is the store of sessions and of everything else that a login needs.
 type Logins interface {
 	account.NetworkStore
@@ -85,6 +91,7 @@ type Logins interface {
 // Campaigns is the store of campaigns, their goals and their standings.
 type Campaigns interface {
 	campaign.Store
+	campaign.TitleStore
 	campaign.Changes
 	goal.Store
 	standing.Store

@@ -60,6 +60,31 @@ func WordForm(words ...string) Form {
 	return Form{"one of " + strings.Join(words, ", "), func(text string) bool { return slices.Contains(words, text) }}
 }
 
+// WordsForm accepts one to most different words of words, separated by commas.
+func WordsForm(most int, words ...string) Form {
+	return Form{
+		"at most " + strconv.Itoa(most) + " different of " + strings.Join(words, ", ") + ", separated by a comma",
+		func(text string) bool {
+			list := strings.Split(text, ",")
+			for i, word := range list {
+				if !slices.Contains(words, word) || slices.Contains(list[:i], word) {
+					return false
+				}
+			}
+			return len(list) <= most
+		},
+	}
+}
+
+// QueryWords returns the words of a parameter of the query whose form is [WordsForm], none if it is
+// absent.
+func QueryWords(c *gin.Context, name string) []string {
+	if text := c.Query(name); text != "" {
+		return strings.Split(text, ",")
+	}
+	return nil
+}
+
 // NumberForm accepts a whole number from low to high.
 func NumberForm(low, high int) Form {
 	what := "a whole number from " + strconv.Itoa(low) + " to " + strconv.Itoa(high)

@@ -102,8 +102,12 @@ func (u User) IsAdmin() bool { return u.Role == RoleAdmin }
 // MayActFor reports whether u may act for the advertiser: itself, one of its seats, or any
 // advertiser if u is an administrator.
 func (u User) MayActFor(advertiser uuid.UUID) bool {
-	return u.IsAdmin() || u.ID == advertiser ||
-		slices.ContainsFunc(u.Seats, func(s Seat) bool { return s.ID == advertiser })
+	return u.IsAdmin() || u.OwnsAdvertiser(advertiser)
+}
+
+// OwnsAdvertiser reports whether advertiser is u or one of its seats.
+func (u User) OwnsAdvertiser(advertiser uuid.UUID) bool {
+	return u.ID == advertiser || slices.ContainsFunc(u.Seats, func(s Seat) bool { return s.ID == advertiser })
 }
 
 // Publishes reports whether developer is the publisher id of u or of one of its seats. It is false

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"adnet/internal/day"
-	"adnet/internal/errs"
 	"adnet/internal/money"
 )
 
@@ -76,43 +75,52 @@ type DemandQuery struct {
 	All          bool // of every publisher, regardless of DeveloperID
 	Since, Until day.Day
 	Breakdown    Breakdown // one of [DemandBreakdowns]; empty: none
+	Then         Breakdown // splits the groups of Breakdown once more; empty: none
 }
 
-// DemandBreakdowns lists the dimensions of requests, as publishers describe an ad's placement.
-var DemandBreakdowns = []string{string(BySurface), string(ByHostApp), string(ByIntegrationMethod), string(ByFormat)}
+// The maximum number of groups of requests, those with the most requests. The others are one group,
+// [OthersKey]. Days alone are bounded by the range.
+const (
+	MaxDemandGroups = 200
+	MaxDemandPairs  = MaxGroups // of two breakdowns
+)
 
-// MaxDemandGroups is the maximum number of a breakdown's values, those with the most requests. The
-// others are one group, [OthersKey].
-const MaxDemandGroups = 200
+// Most returns the maximum number of groups of q, 0 without a limit.
+func (q *DemandQuery) Most() int {
+	switch {
+	case q.Then != "":
+		return MaxDemandPairs
+	case q.Breakdown == ByDay:
+		return 0
+	}
+	return MaxDemandGroups
+}
 
 // Check returns nil if the store answers q. Errors: errs.InvalidRequest with the field.
-func (q *DemandQuery) Check() error {
-	if q.Breakdown != "" && !slices.Contains(DemandBreakdowns, string(q.Breakdown)) {
-		return errs.New(
-			errs.InvalidRequest, "breakdown must be one of %s", strings.Join(DemandBreakdowns, ", "),
-		).With("field", "breakdown")
-	}
-	return nil
-}
+func (q *DemandQuery) Check() error { return checkBreakdowns(q.Breakdown, q.Then, DemandBreakdowns) }
 
 // Demand counts publishers' requests of some days, as far as auctions were recorded, without
 // sandbox keys and refused requests: [Refusals] holds those, and no total may reveal them.
 type Demand struct {
 	Outcomes map[string]int64 // by the reason for no ad; empty for an ad
 	Last     time.Time        // UTC; zero without any
-	// Groups holds the values of the query's breakdown, by [DemandGroup.Compare], at most
-	// [MaxDemandGroups], and a last group [OthersKey] if there are more.
+	// Groups holds the values of the query's breakdown, by [DemandQuery.Sort], at most
+	// [DemandQuery.Most], and a last group [OthersKey] if there are more.
 	Groups []DemandGroup
 }
 
-// Limit keeps the first MaxDemandGroups sorted groups of d and adds the other requests as one last
+// Limit keeps the first sorted groups of d, the answer to q, and adds the other requests as one last
 // group, unless there are none.
-func (d *Demand) Limit() {
-	if len(d.Groups) < MaxDemandGroups {
+func (d *Demand) Limit(q *DemandQuery) {
+	most := q.Most()
+	if most == 0 || len(d.Groups) < most {
 		return
 	}
-	d.Groups = d.Groups[:MaxDemandGroups:MaxDemandGroups]
+	d.Groups = d.Groups[:most:most]
 	others := DemandGroup{Key: OthersKey, Filled: d.Outcomes[""]}
+	if q.Then != "" {
+		others.Then = OthersKey
+	}
 	for _, n := range d.Outcomes {
 		others.Requests += n
 	}
@@ -126,15 +134,23 @@ func (d *Demand) Limit() {
 	}
 }
 
-// DemandGroup counts the requests of one value of a breakdown.
+// DemandGroup counts the requests of one value of a breakdown, or of one pair of values.
 type DemandGroup struct {
-	Key              string
+	Key, Then        string
 	Requests, Filled int64
 }
 
-// Compare orders groups: more requests first, then by key.
-func (g DemandGroup) Compare(o DemandGroup) int {
-	return cmp.Or(cmp.Compare(o.Requests, g.Requests), strings.Compare(g.Key, o.Key))
+// Sort sorts the groups of q: days alone by time, others by requests, then by their keys.
+func (q *DemandQuery) Sort(groups []DemandGroup) {
+	byTime := q.Breakdown == ByDay && q.Then == ""
+	slices.SortFunc(groups, func(g, o DemandGroup) int {
+		if byTime {
+			return strings.Compare(g.Key, o.Key)
+		}
+		return cmp.Or(
+			cmp.Compare(o.Requests, g.Requests), strings.Compare(g.Key, o.Key), strings.Compare(g.Then, o.Then),
+		)
+	})
 }
 
 // Candidate is a campaign that took part in an auction.

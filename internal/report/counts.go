@@ -52,7 +52,7 @@ func (c *Counts) sub(o *Counts) {
 	c.Unverified -= o.Unverified
 }
 
-// BySpend orders Result.Groups: larger spend first, then by key.
+// BySpend orders Result.Groups: larger spend first, then by the keys.
 func BySpend(a, b Group) int {
-	return cmp.Or(cmp.Compare(b.Spend, a.Spend), strings.Compare(a.Key, b.Key))
+	return cmp.Or(cmp.Compare(b.Spend, a.Spend), strings.Compare(a.Key, b.Key), strings.Compare(a.Then, b.Then))
 }

@@ -2,14 +2,12 @@
 package report
 
 import (
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"adnet/internal/day"
-	"adnet/internal/errs"
 	"adnet/internal/ledger"
 	"adnet/internal/money"
 )
@@ -53,96 +51,6 @@ const (
 	Developer Type = "developer" // one publisher
 )
 
-// Breakdown is the dimension by which a result is split.
-type Breakdown string
-
-// The breakdowns; a closed list.
-const (
-	ByCampaign          Breakdown = "campaign"
-	ByFormat            Breakdown = "format"
-	ByHostApp           Breakdown = "host_app"
-	ByIntegrationMethod Breakdown = "integration_method"
-	ByDay               Breakdown = "day"
-	ByHour              Breakdown = "hour"      // UTC hours, in order; at most [MaxHourly] days
-	ByPublisher         Breakdown = "publisher" // its developer id
-	BySurface           Breakdown = "surface"
-	ByRegion            Breakdown = "region"
-	ByLanguage          Breakdown = "language"
-)
-
-// Breakdowns lists all breakdowns.
-var Breakdowns = []string{
-	string(ByCampaign), string(ByFormat), string(ByHostApp), string(ByIntegrationMethod), string(ByDay), string(ByHour),
-	string(ByPublisher), string(BySurface), string(ByRegion), string(ByLanguage),
-}
-
-// The keys of groups that stand for several texts, and the maximum number of groups beside
-// OthersKey. Breakdowns by day and by hour are bounded by their days.
-const (
-	OtherKey  = "other"  // texts that are not recorded: unregistered, or beyond a publisher's number a day
-	OthersKey = "others" // the groups beyond MaxGroups, as one
-	MaxGroups = 1000
-)
-
-// Limited reports whether the groups of q are limited to MaxGroups.
-func (q *Query) Limited() bool {
-	return !q.AllGroups && q.Breakdown != "" && q.Breakdown != ByDay && q.Breakdown != ByHour
-}
-
-// Limit keeps the first MaxGroups sorted groups of r, the result of q, and adds the other counts of
-// r as one last group, OthersKey, unless there are none. Counts and groups must be of the same
-// events.
-func (r *Result) Limit(q *Query) {
-	if !q.Limited() || len(r.Groups) < MaxGroups {
-		return
-	}
-	r.Groups = r.Groups[:MaxGroups:MaxGroups]
-	others := Group{Key: OthersKey, Counts: r.Counts}
-	for i := range r.Groups {
-		others.sub(&r.Groups[i].Counts)
-	}
-	if others.Counts != (Counts{}) {
-		r.Groups = append(r.Groups, others)
-	}
-}
-
-// MaxHourly is the maximum number of days of a query by hour.
-const MaxHourly = 31
-
-// Hour returns the key of the hour of at in a breakdown by hour.
-func Hour(at time.Time) string { return at.UTC().Truncate(time.Hour).Format(time.RFC3339) }
-
-// Check returns nil if the store answers q. Errors: errs.InvalidRequest with the field.
-func (q *Query) Check() error {
-	if q.Breakdown != "" && !slices.Contains(Breakdowns, string(q.Breakdown)) {
-		return errs.New(
-			errs.InvalidRequest, "breakdown must be one of %s", strings.Join(Breakdowns, ", "),
-		).With("field", "breakdown")
-	}
-	ids := 0
-	for _, f := range q.Families {
-		ids += len(f.Advertisers) + len(f.Developers)
-	}
-	if ids > MaxRelatives {
-		return errs.New(errs.InvalidRequest, "families must name at most %d accounts", MaxRelatives).With("field", "families")
-	}
-	if q.Breakdown == ByHour && q.Until-q.Since >= MaxHourly {
-		return errs.New(
-			errs.InvalidRequest, "a breakdown by hour covers at most %d days", MaxHourly,
-		).With("field", "since")
-	}
-	return nil
-}
-
-// Sort sorts the groups of a breakdown: hours by time, others by spend.
-func (b Breakdown) Sort(groups []Group) {
-	if b == ByHour {
-		slices.SortFunc(groups, func(x, y Group) int { return strings.Compare(x.Key, y.Key) })
-		return
-	}
-	slices.SortFunc(groups, BySpend)
-}
-
 // Query selects events. Nil UUIDs select every advertiser, campaign or developer. Since and Until
 // are days, both included.
 type Query struct {
@@ -151,6 +59,7 @@ type Query struct {
 	DeveloperID  uuid.UUID
 	Since, Until day.Day
 	Breakdown    Breakdown // empty: none
+	Then         Breakdown // splits the groups of Breakdown once more; empty: none
 	// AllGroups selects every group, for jobs that need each campaign or publisher. Answers to
 	// callers are limited.
 	AllGroups bool
@@ -187,7 +96,8 @@ type Counts struct {
 
 // Group holds the counts of one value of a breakdown or of one day.
 type Group struct {
-	Key string // of the breakdown: an id, a name, a day as 2006-01-02, or an hour as RFC 3339
+	Key  string // of the breakdown: an id, a name, a day as 2006-01-02, or an hour as RFC 3339
+	Then string // of the second breakdown
 	Counts
 }
 
@@ -195,7 +105,7 @@ type Group struct {
 type Result struct {
 	Counts         // over the whole range
 	Daily  []Group // one per day of the range that has events, ascending
-	Groups []Group // of the breakdown, by spend then key; nil without one
+	Groups []Group // of the breakdown, by [Query.Sort]; nil without one
 	// Traffic counts the events that were not paid for or earned nothing, over the whole range, by
 	// reason: the rules of traffic.InvalidRules, and [TrafficHouse], [TrafficSelfServed],
 	// [TrafficCapped] and [TrafficHeld].

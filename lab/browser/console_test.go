@@ -151,6 +151,7 @@ func screens() []screen {
 		{"advertiser", "/console/creatives", "Creatives"},
 		{"advertiser", "/console/conversions", "Try a click id"},
 		{"advertiser", "/console/profile", "Delete my account"},
+		{"advertiser", "/console/answers", "Compare with the period before"},
 		{"advertiser", "/console/auctions", "Id of the auction"},
 		{"advertiser", "/console/billing", "Balance after"},
 		{"advertiser", "/console/publisher", "No ads shown yet"},

@@ -1305,4 +1305,46 @@ var mutants = []mutant{
 		old:  "s.Confirmed != \"\" && strings.EqualFold(s.Confirmed, address) && ", new: "",
 		tests: []string{"./internal/outbound/notice", "./consumers/mails"}, run: "TestChoices|TestOnlyThoseWhoMayGetMails",
 	},
+	{
+		name: "paid-bid", protects: "an advertiser's payments to a publisher state no bid",
+		file: "internal/report/paid.go",
+		old:  "p.Impressions() >= FewestPaid && p.Lots >= FewestLots", new: "p.Impressions() >= FewestPaid",
+		tests: []string{"./internal/report"}, run: "TestDisclosed",
+	},
+	{
+		name: "paid-rest", protects: "no bid follows from the rest of a publisher's day",
+		file: "internal/report/paid.go",
+		old:  "if rest.disclosable() {", new: "if rest.Lots >= 0 {",
+		tests: []string{"./internal/report"}, run: "TestDisclosed|TestPeriodsDiscloseNoMoreThanTheirDays",
+	},
+	{
+		name: "paid-open", protects: "a publisher reads no advertiser's day that goes on",
+		file: "ingress/api/manage/breakdowns.go",
+		old:  "if until > yesterday {", new: "if until > yesterday+1 {",
+		tests: []string{"./ingress/api/manage"}, run: "TestPublishersAdvertisers",
+	},
+	{
+		name: "paid-campaign", protects: "a publisher reads no campaign's payments",
+		file: "ingress/api/manage/breakdowns.go",
+		old:  "if q.Splits(report.ByCampaign) || q.Splits", new: "if q.Splits",
+		tests: []string{"./ingress/api/manage"}, run: "TestPublishersAdvertisers",
+	},
+	{
+		name: "name-foreign", protects: "an e-mail or unapproved name of an account is read by no other account",
+		file: "internal/account/names.go",
+		old:  "if reader.MayActFor(n.ID) {", new: "if reader != nil {",
+		tests: []string{"./ingress/api/manage"}, run: "TestTwoBreakdowns",
+	},
+	{
+		name: "term-rare", protects: "in memory too, a term is recorded only if enough people used it",
+		file: "internal/store/memory/analytics/terms.go",
+		old:  "len(u.sessions) >= fewestSessions && ", new: "",
+		tests: []string{"./internal/store/memory/analytics"}, run: "TestReports/Terms",
+	},
+	{
+		name: "term-foreign", protects: "an advertiser reads no words that only others' campaigns state",
+		file: "ingress/api/manage/terms.go",
+		old:  "if kind != report.Campaign && caller.IsAdmin() {", new: "if kind != report.Campaign {",
+		tests: []string{"./ingress/api/manage"}, run: "TestTerms",
+	},
 }

@@ -27,6 +27,7 @@ const screens = [
   ['campaigns/:id', lazy(() => import('./screens/campaign'))],
   ['campaigns/:id/edit', lazy(() => import('./screens/edit'))],
   ['conversions', lazy(() => import('./screens/conversions'))],
+  ['answers', lazy(() => import('./screens/answers'))],
   ['auctions', lazy(() => import('./screens/auctions'))],
   ['profile', lazy(() => import('./screens/profile'))],
   ['creatives', lazy(() => import('./screens/creatives'))],

@@ -177,6 +177,7 @@ function Menu({ at }: { at: string }) {
         title={t().account}
         at={at}
         items={[
+          ['answers', 'chart', t().answers],
           ['auctions', 'gavel', t().auctions],
           ['profile', 'person', t().profile],
           ['security', 'lock', t().security],

@@ -67,7 +67,12 @@ async function exact(request: Request): Promise<Response> {
   } as unknown as Response;
 }
 
-export const api = createClient<paths>({ baseUrl: base, fetch: exact, bodySerializer: writeExact });
+export const api = createClient<paths>({
+  baseUrl: base,
+  fetch: exact,
+  bodySerializer: writeExact,
+  querySerializer: { array: { style: 'form', explode: false } },
+});
 api.use({
   onRequest({ request }) {
     request.headers.set('X-Adnet-Console', '1');

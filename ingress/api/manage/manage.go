@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"adnet/auction/lexicon"
 	"adnet/ingress/httpapi"
 	"adnet/internal/account"
 	"adnet/internal/account/family"
@@ -32,6 +33,12 @@ type StatsReader interface {
 	Requests(ctx context.Context, p report.Places) ([]report.Won, error)
 	// Demand counts the auctions of one publisher, or of all.
 	Demand(ctx context.Context, q report.DemandQuery) (report.Demand, error)
+	// Paid returns what each advertiser paid a publisher on each day; see [report.Disclosed].
+	Paid(ctx context.Context, q report.PaidQuery) ([]report.Paid, error)
+	// Terms counts events by the recorded terms of their requests.
+	Terms(ctx context.Context, q report.Query) ([]report.TermCounts, error)
+	// WithTerms counts the events whose requests have one of terms.
+	WithTerms(ctx context.Context, q report.Query, terms []uint32) (report.Counts, error)
 	// Converted counts the conversions of an advertiser, a campaign, or all advertisers, by
 	// campaign and type.
 	Converted(ctx context.Context, q report.Query) (report.Conversions, error)
@@ -85,23 +92,27 @@ type Deps struct {
 	Sessions  *token.Sessions
 	Accounts  *account.Service
 	Campaigns *campaign.Service
-	Stats     StatsReader
-	Rollup    Aggregator
-	Audit     AuditLog
-	Decisions decision.Store
-	AdReports adreport.Store
-	Cases     Cases          // nil: an appeal does not release a hold
-	Unproven  UnprovenReader // nil: stats omit unverified events
-	Blocks    account.BlockStore
-	Persons   person.Store // all data of an account
-	Families  family.Rulings
-	Shared    traffic.Networks // trusted proxies and networks of many people: see [family.Network]
-	Publish   account.PublishingStore
-	Flags     FlagReader // nil: there are no flags
-	Logins    Logins     // limits on wrong passwords; nil for none
-	Verify    bool       // whether an account is created only after its e-mail is confirmed
-	Mailer    Mailer     // nil: this server sends no mail
-	Confirmed Confirmed  // nil: nothing stores confirmed addresses
+	Names     account.NameStore
+	Titles    campaign.TitleStore
+	// Vocabulary returns the words of all campaigns on this node.
+	Vocabulary func() *lexicon.Table
+	Stats      StatsReader
+	Rollup     Aggregator
+	Audit      AuditLog
+	Decisions  decision.Store
+	AdReports  adreport.Store
+	Cases      Cases          // nil: an appeal does not release a hold
+	Unproven   UnprovenReader // nil: stats omit unverified events
+	Blocks     account.BlockStore
+	Persons    person.Store // all data of an account
+	Families   family.Rulings
+	Shared     traffic.Networks // trusted proxies and networks of many people: see [family.Network]
+	Publish    account.PublishingStore
+	Flags      FlagReader // nil: there are no flags
+	Logins     Logins     // limits on wrong passwords; nil for none
+	Verify     bool       // whether an account is created only after its e-mail is confirmed
+	Mailer     Mailer     // nil: this server sends no mail
+	Confirmed  Confirmed  // nil: nothing stores confirmed addresses
 	// MailLogged reports whether mails go to the log.
 	MailLogged bool
 	Signup     string // SignupOpen and so on; empty means open

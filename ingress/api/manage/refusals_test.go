@@ -136,6 +136,7 @@ func TestFewRefusalsCannotBeFound(t *testing.T) {
 						strings.ReplaceAll(reply.Text, me.DeveloperID.String(), "me"), quiet.DeveloperID.String(),
 						"quiet",
 					)
+					text = strings.NewReplacer(me.Email, "me", quiet.Email, "quiet").Replace(text)
 					all = append(
 						all,
 						fmt.Sprintln(

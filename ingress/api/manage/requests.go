@@ -2,6 +2,7 @@ package manage
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -27,12 +28,13 @@ type requestsReply struct {
 	Last     *time.Time `json:"last_at"`
 
 	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`
+	ThenBy      report.Breakdown `json:"second_by,omitempty"`
 	Breakdown   []askedReply     `json:"breakdown,omitzero"`
 }
 
-// askedReply counts the requests of one value of the breakdown.
+// askedReply counts the requests of one value of the breakdown, or of one pair of values.
 type askedReply struct {
-	Key      string  `json:"key"`
+	keys
 	Requests int64   `json:"requests"`
 	Filled   int64   `json:"filled"`
 	FillRate float64 `json:"fill_rate"`
@@ -56,10 +58,10 @@ func (a *API) mountRequests(s *httpapi.Server) {
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true,
 		Params: ofDays(httpapi.Params{
 			"developer_id": httpapi.IDForm, "key": httpapi.IDForm,
-			"breakdown": httpapi.WordForm(report.DemandBreakdowns...),
+			"breakdown": ofRequests,
 		}),
 	})
-	s.Handle(http.MethodGet, "/api/admin/requests", httpapi.Do(a.networkRequests), ofNetwork())
+	s.Handle(http.MethodGet, "/api/admin/requests", httpapi.Do(a.networkRequests), ofNetworkRequests())
 }
 
 // ofNetwork is the policy of the counts of the whole network.
@@ -69,23 +71,27 @@ func ofNetwork() httpapi.Policy {
 	return p
 }
 
-// requests serves GET /api/stats/requests: a publisher's requests, and the reasons for no ad.
-func (a *API) requests(c *gin.Context, caller account.User, _ httpapi.None) (answer httpapi.Reply, err error) {
-	developer, err := developerOf(c, caller)
-	if err != nil {
+// ofNetworkRequests is the policy of the requests of the whole network.
+func ofNetworkRequests() httpapi.Policy {
+	return with(ofNetwork(), ofDays(httpapi.Params{"breakdown": ofRequests}))
+}
+
+// requests serves GET /api/stats/requests: a publisher's requests, and the reasons for no ad. For an
+// administrator without developer_id, a breakdown by publisher has all of them.
+func (a *API) requests(c *gin.Context, caller account.User, in httpapi.None) (answer httpapi.Reply, err error) {
+	var q report.DemandQuery
+	q.Breakdown, q.Then = breakdownsOf(c)
+	named := c.Query("developer_id") != "" || c.Query("key") != ""
+	if caller.IsAdmin() && !named && (q.Breakdown == report.ByPublisher || q.Then == report.ByPublisher) {
+		return a.networkRequests(c, caller, in)
+	}
+	if q.DeveloperID, err = developerOf(c, caller); err != nil {
 		return answer, err
 	}
-	since, until, err := a.daysOf(c)
-	if err != nil {
+	if q.Since, q.Until, err = a.daysOf(c); err != nil {
 		return answer, err
 	}
-	q := report.DemandQuery{
-		DeveloperID: developer, Since: since, Until: until, Breakdown: report.Breakdown(c.Query("breakdown")),
-	}
-	if err := q.Check(); err != nil {
-		return answer, err
-	}
-	return a.answerRequests(c, q)
+	return a.answerRequests(c, &caller, q)
 }
 
 // maxNetworkDays bounds the range of a query over the auctions of all publishers.
@@ -106,21 +112,34 @@ func (a *API) networkDays(c *gin.Context) (since, until day.Day, err error) {
 }
 
 // networkRequests serves GET /api/admin/requests: the requests of all publishers.
-func (a *API) networkRequests(c *gin.Context, _ account.User, _ httpapi.None) (answer httpapi.Reply, err error) {
-	since, until, err := a.networkDays(c)
-	if err != nil {
+func (a *API) networkRequests(c *gin.Context, caller account.User, _ httpapi.None) (answer httpapi.Reply, err error) {
+	q := report.DemandQuery{All: true}
+	q.Breakdown, q.Then = breakdownsOf(c)
+	if q.Since, q.Until, err = a.networkDays(c); err != nil {
 		return answer, err
 	}
-	return a.answerRequests(c, report.DemandQuery{All: true, Since: since, Until: until})
+	return a.answerRequests(c, &caller, q)
 }
 
-func (a *API) answerRequests(c *gin.Context, q report.DemandQuery) (answer httpapi.Reply, err error) {
+func (a *API) answerRequests(
+	c *gin.Context, caller *account.User, q report.DemandQuery,
+) (answer httpapi.Reply, err error) {
 	found, err := a.deps.Stats.Demand(c.Request.Context(), q)
 	if err != nil {
 		return answer, err
 	}
+	reply := requestsReplyOf(&q, &found)
+	if reply.Breakdown, err = a.askedGroups(c.Request.Context(), caller, &q, found.Groups); err != nil {
+		return answer, err
+	}
+	name := tableName("adnet-requests", reply.Since, reply.Until, q.Breakdown, q.Then)
+	return httpapi.Table(name, reply, reply.table), nil
+}
+
+// requestsReplyOf returns the reply without its groups.
+func requestsReplyOf(q *report.DemandQuery, found *report.Demand) requestsReply {
 	reply := requestsReply{
-		Since: q.Since.String(), Until: q.Until.String(), NoFill: []noFillOf{}, BreakdownBy: q.Breakdown,
+		Since: q.Since.String(), Until: q.Until.String(), NoFill: []noFillOf{}, BreakdownBy: q.Breakdown, ThenBy: q.Then,
 	}
 	if !found.Last.IsZero() {
 		reply.Last = &found.Last
@@ -137,15 +156,30 @@ func (a *API) answerRequests(c *gin.Context, q report.DemandQuery) (answer httpa
 		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Reason, b.Reason))
 	})
 	reply.FillRate = fillRate(reply.Filled, reply.Requests)
-	if q.Breakdown != "" {
-		reply.Breakdown = make([]askedReply, 0, len(found.Groups))
+	return reply
+}
+
+// askedGroups returns the groups of q's breakdowns, nil without one, with the names that caller may
+// see.
+func (a *API) askedGroups(
+	ctx context.Context, caller *account.User, q *report.DemandQuery, groups []report.DemandGroup,
+) ([]askedReply, error) {
+	if q.Breakdown == "" {
+		return nil, nil
 	}
-	for _, g := range found.Groups {
-		reply.Breakdown = append(
-			reply.Breakdown, askedReply{g.Key, g.Requests, g.Filled, fillRate(g.Filled, g.Requests)},
-		)
+	pairs := make([][2]string, len(groups))
+	for i, g := range groups {
+		pairs[i] = [2]string{g.Key, g.Then}
 	}
-	return httpapi.Table("adnet-requests-"+reply.Since+"-"+reply.Until, reply, reply.table), nil
+	named, err := a.keysOf(ctx, caller, q.Breakdown, q.Then, pairs)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]askedReply, len(groups))
+	for i, g := range groups {
+		list[i] = askedReply{named[i], g.Requests, g.Filled, fillRate(g.Filled, g.Requests)}
+	}
+	return list, nil
 }
 
 // table returns the groups of the breakdown as rows with a header. Without a breakdown the rows
@@ -159,10 +193,11 @@ func (r *requestsReply) table() [][]string {
 		}
 		return rows
 	}
-	rows := [][]string{{string(r.BreakdownBy), "requests", "filled", "fill_rate"}}
-	for _, g := range r.Breakdown {
+	rows := [][]string{append(headOf(r.BreakdownBy, r.ThenBy), "requests", "filled", "fill_rate")}
+	for i := range r.Breakdown {
+		g := &r.Breakdown[i]
 		rows = append(
-			rows, []string{g.Key, whole(g.Requests), whole(g.Filled), strconv.FormatFloat(g.FillRate, 'f', -1, 64)},
+			rows, append(g.cells(), whole(g.Requests), whole(g.Filled), strconv.FormatFloat(g.FillRate, 'f', -1, 64)),
 		)
 	}
 	return rows

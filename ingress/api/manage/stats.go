@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -44,7 +43,7 @@ func ofDays(more httpapi.Params) httpapi.Params {
 // type, if it were ignored, would get the numbers of something else.
 func ofStats(more httpapi.Params) httpapi.Policy {
 	params := ofDays(more)
-	params["breakdown"] = httpapi.WordForm(report.Breakdowns...)
+	params["breakdown"] = ofEvents
 	return httpapi.Policy{
 		Limit: httpapi.LimitRefused, Auth: httpapi.UserToken | httpapi.PublisherKey, Scans: true, Params: params,
 	}
@@ -71,7 +70,7 @@ func (a *API) stats(c *gin.Context, caller account.User, _ httpapi.None) (answer
 	if err != nil {
 		return answer, err
 	}
-	result, err := a.deps.Stats.Stats(c.Request.Context(), q)
+	result, err := a.counted(c.Request.Context(), &caller, kind, q)
 	if err != nil {
 		return answer, err
 	}
@@ -79,6 +78,9 @@ func (a *API) stats(c *gin.Context, caller account.User, _ httpapi.None) (answer
 		return answer, err
 	}
 	reply := statsReplyOf(kind, q, result, a.deps.Now())
+	if err := a.addGroups(c.Request.Context(), &caller, &reply, q, result.Groups); err != nil {
+		return answer, err
+	}
 	reply.Pursuit = goal
 	if kind == report.Developer {
 		reply.earned = earnedOf(result.Counts, a.deps.CreditValue)
@@ -90,27 +92,78 @@ func (a *API) stats(c *gin.Context, caller account.User, _ httpapi.None) (answer
 			return answer, err
 		}
 	}
-	return httpapi.Table("adnet-"+string(kind)+"-"+reply.Since+"-"+reply.Until, &reply, reply.table), nil
+	return httpapi.Table(fileOf(kind, &reply), &reply, reply.table), nil
+}
+
+// fileOf returns the name of the table of a reply, by which saved files differ.
+func fileOf(kind report.Type, r *statsReply) string {
+	name := "adnet-" + string(kind)
+	if kind == report.Overview {
+		name = "adnet-stats"
+	}
+	return tableName(name, r.Since, r.Until, r.BreakdownBy, r.ThenBy)
+}
+
+// tableName returns the name of a table of the days since and until by its breakdowns.
+func tableName(name, since, until string, by ...report.Breakdown) string {
+	name += "-" + since + "-" + until
+	for _, b := range by {
+		if b != "" {
+			name += "-" + string(b)
+		}
+	}
+	return name
+}
+
+// addGroups adds the groups of q's breakdowns, with the names that caller may see.
+func (a *API) addGroups(
+	ctx context.Context, caller *account.User, r *statsReply, q report.Query, groups []report.Group,
+) error {
+	if q.Breakdown == "" {
+		return nil
+	}
+	pairs := make([][2]string, len(groups))
+	for i := range groups {
+		pairs[i] = [2]string{groups[i].Key, groups[i].Then}
+	}
+	named, err := a.keysOf(ctx, caller, q.Breakdown, q.Then, pairs)
+	if err != nil {
+		return err
+	}
+	r.Breakdown = make([]groupReply, len(groups))
+	for i := range groups {
+		r.Breakdown[i] = groupReply{named[i], figuresOf(groups[i].Counts)}
+	}
+	return nil
 }
 
 // table returns the breakdown as rows with a header, or the days without a breakdown.
 func (r *statsReply) table() [][]string {
-	list, header := r.Breakdown, []string{cmp.Or(string(r.BreakdownBy), "day")}
+	header := headOf(r.BreakdownBy, r.ThenBy)
 	if r.BreakdownBy == "" {
-		list = r.Daily
+		header = []string{"day"}
 	}
 	for _, f := range figuresOf(report.Counts{}) {
 		header = append(header, f.name)
 	}
 	rows := [][]string{header}
-	for i := range list {
-		row := []string{list[i].of}
-		for _, f := range list[i].figures {
-			row = append(row, f.number)
+	if r.BreakdownBy == "" {
+		for _, d := range r.Daily {
+			rows = append(rows, d.figures.cells([]string{d.date}))
 		}
-		rows = append(rows, row)
+	}
+	for i := range r.Breakdown {
+		rows = append(rows, r.Breakdown[i].figures.cells(r.Breakdown[i].cells()))
 	}
 	return rows
+}
+
+// cells appends the numbers to the cells of a row.
+func (f figures) cells(row []string) []string {
+	for _, n := range f {
+		row = append(row, n.number)
+	}
+	return row
 }
 
 // UnprovenReader counts unverified events: they name a campaign, but anyone can send them.
@@ -142,10 +195,20 @@ func (a *API) statsQuery(
 	if err != nil {
 		return q, kind, nil, err
 	}
-	if q.Since, q.Until, err = a.daysOf(c); err != nil {
+	q.Breakdown, q.Then = breakdownsOf(c)
+	if err = mayBreakDown(&caller, kind, &q); err != nil {
 		return q, kind, nil, err
 	}
-	q.Breakdown = report.Breakdown(c.Query("breakdown"))
+	days := a.daysOf
+	if readsPaid(&caller, kind, &q) {
+		days = a.closedDaysOf
+	}
+	if q.Since, q.Until, err = days(c); err != nil {
+		return q, kind, nil, err
+	}
+	if q.Splits(report.ByTerm) {
+		return q, kind, goal, report.CheckTerms(&q)
+	}
 	return q, kind, goal, q.Check()
 }
 
@@ -184,11 +247,15 @@ func developerOf(c *gin.Context, caller account.User) (uuid.UUID, error) {
 }
 
 func (a *API) daysOf(c *gin.Context) (since, until day.Day, err error) {
-	today := day.Of(a.deps.Now())
-	if until, err = dayOf("until", c.Query("until"), today); err != nil {
+	return a.daysTo(c, day.Of(a.deps.Now()))
+}
+
+// daysTo returns the days of the query, which end by default on last.
+func (*API) daysTo(c *gin.Context, last day.Day) (since, until day.Day, err error) {
+	if until, err = dayOf("until", c.Query("until"), last); err != nil {
 		return 0, 0, err
 	}
-	if since, err = dayOf("since", c.Query("since"), min(until, today)-defaultDays+1); err != nil {
+	if since, err = dayOf("since", c.Query("since"), min(until, last)-defaultDays+1); err != nil {
 		return 0, 0, err
 	}
 	if since > until || until-since > maxDays {
@@ -267,17 +334,31 @@ func (f figures) appendTo(b []byte) []byte {
 	return b
 }
 
-// rowReply holds the figures of a day or of a group: the label is "date" or "key".
-type rowReply struct {
-	label, of string
-	figures   figures
+// dayReply holds the figures of a day.
+type dayReply struct {
+	date    string
+	figures figures
 }
 
-// MarshalJSON returns an object of the label and the figures.
-func (r rowReply) MarshalJSON() ([]byte, error) {
-	of, err := json.Marshal(r.of)
-	b := append(append(append([]byte(`{"`), r.label...), `":`...), of...)
-	return append(r.figures.appendTo(b), '}'), err
+// MarshalJSON returns an object of the day and the figures.
+func (r dayReply) MarshalJSON() ([]byte, error) {
+	b := append([]byte(`{"date":"`), r.date...)
+	return append(r.figures.appendTo(append(b, '"')), '}'), nil
+}
+
+// groupReply holds the figures of a group.
+type groupReply struct {
+	keys
+	figures figures
+}
+
+// MarshalJSON returns an object of the keys and the figures.
+func (r groupReply) MarshalJSON() ([]byte, error) {
+	b, err := json.Marshal(r.keys)
+	if err != nil {
+		return nil, err
+	}
+	return append(r.figures.appendTo(b[:len(b)-1]), '}'), nil
 }
 
 // trafficReply counts events by the reason they were not billed.
@@ -340,9 +421,10 @@ type statsAnswer struct {
 	// earned is set for type=developer.
 	*earned
 
-	Daily       []rowReply       `json:"daily"`
+	Daily       []dayReply       `json:"daily"`
 	BreakdownBy report.Breakdown `json:"breakdown_by,omitempty"`
-	Breakdown   []rowReply       `json:"breakdown,omitzero"`
+	ThenBy      report.Breakdown `json:"second_by,omitempty"`
+	Breakdown   []groupReply     `json:"breakdown,omitzero"`
 	AsOf        time.Time        `json:"as_of"`
 }
 
@@ -391,19 +473,13 @@ func statsReplyOf(kind report.Type, q report.Query, r report.Result, now time.Ti
 		},
 		figures: figuresOf(r.Counts),
 		statsAnswer: statsAnswer{
-			Daily: make([]rowReply, len(r.Daily)), BreakdownBy: q.Breakdown, AsOf: asOf(r.AsOf, now),
+			Daily: make([]dayReply, len(r.Daily)), BreakdownBy: q.Breakdown, ThenBy: q.Then, AsOf: asOf(r.AsOf, now),
 		},
 	}
 	reply.InvalidByReason = []trafficReply{}
 	reply.addTraffic(r.Traffic)
 	for i, date := range r.Daily {
-		reply.Daily[i] = rowReply{"date", date.Key, figuresOf(date.Counts)}
-	}
-	if q.Breakdown != "" {
-		reply.Breakdown = make([]rowReply, 0, len(r.Groups))
-	}
-	for _, group := range r.Groups {
-		reply.Breakdown = append(reply.Breakdown, rowReply{"key", group.Key, figuresOf(group.Counts)})
+		reply.Daily[i] = dayReply{date.Key, figuresOf(date.Counts)}
 	}
 	return reply
 }

@@ -116,9 +116,14 @@ func TestStatsBreakdown(t *testing.T) {
 	require.Equal(t, strings.Count(lines[0], ","), strings.Count(lines[1], ","))
 	require.True(t, strings.HasPrefix(lines[1], "discord,"), lines[1])
 	require.True(t, strings.HasPrefix(me.Get(t, "/api/stats?format=csv").Text, "day,impressions,"))
-	for _, by := range []string{"Hour", "Campaign", "day,format", "1;DROP TABLE events"} {
-		me.Get(t, "/api/stats?breakdown="+url.QueryEscape(by)).Fails(400, "invalid_request")
+	for _, by := range []string{
+		"Hour", "Campaign", "day,day", "day,format,hour", "day,", "reason", "day;format", "1;DROP TABLE events",
+	} {
+		got := me.Get(t, "/api/stats?breakdown="+url.QueryEscape(by)).Fails(400, "invalid_request")
+		require.Equal(t, "breakdown", got["field"], by)
 	}
+	twice := me.Get(t, "/api/stats?breakdown=day&breakdown=format").Fails(400, "invalid_request")
+	require.Equal(t, "breakdown", twice["field"])
 }
 
 // Requests of a publisher are its own, with the reasons why there was no ad.
@@ -149,10 +154,10 @@ func TestRequests(t *testing.T) {
 	require.Equal(t, []any{object{"key": "welcome", "requests": 2.0, "filled": 1.0, "fill_rate": 0.5}}, by["breakdown"])
 	table := me.Get(t, "/api/stats/requests?since=2026-01-09&until=2026-01-09&breakdown=surface&format=csv")
 	require.Equal(t, "surface,requests,filled,fill_rate\nwelcome,2,1,0.5\n", table.Text)
-	require.Contains(t, table.Header.Get("Content-Disposition"), "adnet-requests-2026-01-09-2026-01-09.csv")
+	require.Contains(t, table.Header.Get("Content-Disposition"), "adnet-requests-2026-01-09-2026-01-09-surface.csv")
 	require.Equal(t, "reason,requests\n,1\nno_match,2\npaced,1\n", me.Get(t, "/api/stats/requests?format=csv").Text)
 	require.Equal(
-		t, "breakdown", me.Get(t, "/api/stats/requests?breakdown=publisher").Fails(400, "invalid_request")["field"],
+		t, "breakdown", me.Get(t, "/api/stats/requests?breakdown=campaign").Fails(400, "invalid_request")["field"],
 	)
 	none := other.Get(t, "/api/stats/requests?since=2026-03-01&until=2026-03-02").As(200)
 	require.Nil(t, none["last_at"])

@@ -85,6 +85,7 @@ func emptyWorld(t *testing.T) *world {
 func (w *world) management() *manage.API {
 	return manage.New(manage.Deps{
 		Auth: w.Auth, Sessions: w.Sessions, Accounts: w.accounts, Campaigns: w.campaigns, Stats: w.Reports,
+		Names: w.Store.Accounts, Titles: w.Store.Campaigns,
 		Unproven: w.Store.Traffic,
 		Rollup:   w.Reports, Audit: w.Store.Audit, Blocks: w.Store.Accounts, Decisions: meanwhile{w.Store.Audit, w},
 		Persons: persons.Store{

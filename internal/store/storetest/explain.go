@@ -196,7 +196,7 @@ func reportsAsked(t *testing.T, s Reports) {
 	)
 	require.EqualValues(t, len(many), got.Outcomes[""], "the totals count all")
 	_, err = s.Explain.Demand(
-		t.Context(), report.DemandQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: report.ByDay},
+		t.Context(), report.DemandQuery{DeveloperID: uuid.UUID{14}, Since: today, Until: today, Breakdown: report.ByHour},
 	)
 	require.True(t, errs.Is(err, errs.InvalidRequest))
 }

@@ -28,6 +28,9 @@ type Reports struct {
 		Stats(ctx context.Context, q report.Query) (report.Result, error)
 		Converted(ctx context.Context, q report.Query) (report.Conversions, error)
 		Delays(ctx context.Context, q report.DelayQuery) ([]report.Delay, error)
+		Paid(ctx context.Context, q report.PaidQuery) ([]report.Paid, error)
+		Terms(ctx context.Context, q report.Query) ([]report.TermCounts, error)
+		WithTerms(ctx context.Context, q report.Query, terms []uint32) (report.Counts, error)
 	}
 	Rollup interface {
 		Aggregate(ctx context.Context, date day.Day) (rows int, err error)
@@ -73,6 +76,11 @@ func RunReports(t *testing.T, open func(t *testing.T) Reports) {
 		{"ConversionTypes", reportsConverted},
 		{"Breakdowns", reportsBreakdowns},
 		{"UnknownBreakdown", reportsUnknownBreakdown}, {"BreakdownsAreBounded", reportsBreakdownsAreBounded},
+		{"TwoBreakdowns", reportsPairs},
+		{"TwoBreakdownsAreBounded", reportsPairsAreBounded},
+		{"TwoBreakdownsOfRequests", reportsAskedPairs},
+		{"AdvertisersOfAPublisher", reportsPaid},
+		{"Terms", reportsTerms},
 		{"Ranges", reportsRanges},
 		{"Filters", reportsFilters},
 		{"FamiliesSelectTheirOwnTraffic", reportsFamilies},
@@ -460,6 +468,7 @@ func reportsBreakdowns(t *testing.T, s Reports) {
 	spread(t, s)
 	key := map[report.Breakdown]func(i int) string{
 		report.ByCampaign:          func(i int) string { return uuid.UUID{0xc, byte(i)}.String() },
+		report.ByAdvertiser:        func(i int) string { return uuid.UUID{0xa, byte(i)}.String() },
 		report.ByFormat:            func(i int) string { return fmt.Sprintf("f%d", i) },
 		report.ByHostApp:           func(i int) string { return fmt.Sprintf("h%d", i) },
 		report.ByIntegrationMethod: func(i int) string { return fmt.Sprintf("m%d", i) },

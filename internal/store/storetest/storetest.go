@@ -36,12 +36,12 @@ var Now = now
 
 // Stores is the implementation under test, empty.
 type Stores struct {
-	Users     account.UserStore
+	Users     Users
 	Keys      account.KeyStore
 	Blocks    account.BlockStore
 	Publish   account.PublishingStore
 	Logins    Logins
-	Campaigns campaign.Store
+	Campaigns Campaigns
 	Changes   campaign.Changes
 	Goals     Goals
 	Standings Standings
@@ -58,6 +58,18 @@ type Stores struct {
 	Inside Inside
 	// Credits is nil where Credits cannot fund campaigns: creation must then return errs.DemoMode.
 	Credits Credits
+}
+
+// Users holds the store methods of accounts and their names.
+type Users interface {
+	account.UserStore
+	account.NameStore
+}
+
+// Campaigns holds the store methods of campaigns and their names.
+type Campaigns interface {
+	campaign.Store
+	campaign.TitleStore
 }
 
 // Logins holds the store methods of logins.

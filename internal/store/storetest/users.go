@@ -112,6 +112,7 @@ var userCases = []testCase{
 	{"NamesAndEditsMeet", namesAndEditsMeet},
 	{"TheLastAdministratorStays", theLastAdministratorStays},
 	{"UsersAreFound", usersAreFound},
+	{"Names", names},
 	{"FailedEditChangesNothing", func(t *testing.T, s Stores) {
 		u := AddUser(t, s)
 		_, err := s.Users.UpdateUser(t.Context(), u.ID, func(e *account.User) error {

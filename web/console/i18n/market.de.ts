@@ -23,6 +23,7 @@ export const market: Pick<Messages, keyof typeof english> = {
   submitIt: 'Einreichen',
   raiseBid: 'Gebot erhöhen',
   widen: 'Zielgruppe erweitern',
+  answers: 'Antworten',
   breakdownsMore: {
     format: 'Format',
     host_app: 'App',

@@ -21,6 +21,7 @@ export const market = {
   submitIt: 'Submit it',
   raiseBid: 'Raise the bid',
   widen: 'Widen the audience',
+  answers: 'Answers',
   breakdownsMore: {
     format: 'Format',
     host_app: 'App',

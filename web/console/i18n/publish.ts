@@ -5,9 +5,7 @@ import { texts } from '../state';
  */
 const en = {
   placements: 'Placements',
-  lead:
-    'The placements in which your app requests ads: requests, fill rate, and earnings ' +
-    'of the last 30 days.',
+  lead: 'The placements in which your app requests ads: requests, fill rate, and earnings.',
   none: 'No requests yet',
   noneHelp: 'A request names its placement in the field placement. This list shows all of them.',
   by: 'By',
@@ -73,7 +71,7 @@ const de: Texts<typeof en> = {
   placements: 'Platzierungen',
   lead:
     'Die Platzierungen, für die Ihre App Anzeigen anfordert: Anfragen, Füllrate und ' +
-    'Einnahmen der letzten 30 Tage.',
+    'Einnahmen.',
   none: 'Noch keine Anfragen',
   noneHelp: 'Eine Anfrage nennt ihre Platzierung im Feld placement. Diese Liste zeigt alle davon.',
   by: 'Nach',

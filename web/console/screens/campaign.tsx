@@ -10,6 +10,7 @@ import { Loaded, useLoad, words, type Loading } from '../ui/load';
 import { Card, Figure, Gauge, Page } from '../ui/page';
 import { st } from '../i18n/start';
 import { CampaignStatus } from '../ui/delivery';
+import { PeriodPicker, usePeriod } from '../ui/period';
 import { Preview } from '../ui/preview';
 import { barred, Stopped } from '../ui/stopped';
 import { Took } from '../ui/took';
@@ -45,10 +46,8 @@ export default function CampaignScreen() {
 }
 
 function Screen({ id }: { id: string }) {
-  const [days, setDays] = useState(30);
+  const { since, until, before } = usePeriod();
   const [by, setBy] = useState<Split>('host_app');
-  const since = day(days - 1),
-    until = day();
   const campaign = useLoad(
     () => need(api.GET('/api/campaigns/{id}', { params: { path: { id } } })),
     [id],
@@ -56,22 +55,30 @@ function Screen({ id }: { id: string }) {
   const counted = (period: { since: string; until: string; breakdown?: Split }) =>
     need(
       api.GET('/api/stats', {
-        params: { query: { type: 'campaign', campaign_id: id, ...period } },
+        params: {
+          query: {
+            type: 'campaign',
+            campaign_id: id,
+            ...period,
+            breakdown: period.breakdown && [period.breakdown],
+          },
+        },
       }),
     );
   const stats = useLoad(
     async () => {
-      const [now, before] = await Promise.all([
-        counted({ since, until }),
-        counted({ since: day(2 * days - 1), until: day(days) }),
-      ]);
-      return { ...now, before };
+      const [now, past] = await Promise.all([counted({ since, until }), counted(before)]);
+      return { ...now, before: past };
     },
-    [id, days],
+    [id, since, until],
     minute,
   );
   // Apart from the totals, which another breakdown does not change.
-  const split = useLoad(() => counted({ since, until, breakdown: by }), [id, days, by], minute);
+  const split = useLoad(
+    () => counted({ since, until, breakdown: by }),
+    [id, since, until, by],
+    minute,
+  );
   const name =
     campaign.is === 'loaded'
       ? campaign.data.campaign.name || campaign.data.campaign.headline
@@ -103,9 +110,7 @@ function Screen({ id }: { id: string }) {
             <Violations of={c} />
             <Bound of={c} />
             <Unreviewed of={c} />
-            <Loaded of={stats}>
-              {(s) => <Numbers id={id} s={s} days={days} setDays={setDays} />}
-            </Loaded>
+            <Loaded of={stats}>{(s) => <Numbers id={id} s={s} />}</Loaded>
             <Breakdown id={id} of={split} since={since} until={until} by={by} setBy={setBy} />
             <div class="columns">
               <Card title={t().budgets}>
@@ -282,11 +287,9 @@ function Acts({ of: c, reload }: { of: Campaign; reload: () => void }) {
 interface NumbersProps {
   id: string;
   s: Schemas['Stats'] & { before: Schemas['Stats'] };
-  days: number;
-  setDays: (n: number) => void;
 }
 
-function Numbers({ id, s, days, setDays }: NumbersProps) {
+function Numbers({ id, s }: NumbersProps) {
   const [measure, setMeasure] = useState<Measure>('impressions');
   const [hourly, setHourly] = useState(false);
   const hours = useLoad(
@@ -300,7 +303,7 @@ function Numbers({ id, s, days, setDays }: NumbersProps) {
                   campaign_id: id,
                   since: day(6),
                   until: day(),
-                  breakdown: 'hour',
+                  breakdown: ['hour'],
                 },
               },
             }),
@@ -361,16 +364,7 @@ function Numbers({ id, s, days, setDays }: NumbersProps) {
                 <option value="hour">{t().steps.hour}</option>
               </select>
             </label>
-            <label class="pick">
-              <span>{t().period}</span>
-              <select value={days} onChange={(e) => setDays(Number(e.currentTarget.value))}>
-                {[7, 30, 90].map((n) => (
-                  <option key={n} value={n}>
-                    {t().daysN(n)}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <PeriodPicker compare={false} />
             <label class="pick">
               <span>{t().measure}</span>
               <select
@@ -483,7 +477,9 @@ function Breakdown({ id, of, since, until, by, setBy }: BreakdownProps) {
                 <tbody>
                   {s.breakdown!.map((g) => (
                     <tr key={g.key}>
-                      <th scope="row">{g.key || t().unknown}</th>
+                      <th scope="row" title={g.name ? g.key : undefined}>
+                        {g.name || g.key || t().unknown}
+                      </th>
                       <td class="num">{count(g.impressions)}</td>
                       <td class="num">{count(g.clicks)}</td>
                       <td class="num">{percent(g.ctr)}</td>

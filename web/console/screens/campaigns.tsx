@@ -46,7 +46,7 @@ export default function Campaigns() {
       need(
         api.GET('/api/stats', {
           params: {
-            query: { type: 'overview', since: day(29), until: day(), breakdown: 'campaign' },
+            query: { type: 'overview', since: day(29), until: day(), breakdown: ['campaign'] },
           },
         }),
       ),

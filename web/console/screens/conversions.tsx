@@ -1,20 +1,22 @@
 import { useState } from 'preact/hooks';
 import { api, need, type Schemas } from '../../shared/api';
-import { base, count, day, info, isAdmin, t, time, usd, user } from '../state';
+import { base, count, info, isAdmin, t, time, usd, user } from '../state';
 import { CSV } from '../ui/csv';
 import { Loaded, useLoad, words } from '../ui/load';
 import { Card, Code, Figure, Page } from '../ui/page';
+import { PeriodPicker, usePeriod } from '../ui/period';
 
 /** Instructions for reporting conversions, their counts, and a test for click ids. */
 export default function Conversions() {
+  const { since, until } = usePeriod();
   const of = useLoad(
     () =>
       need(
         api.GET('/api/stats', {
-          params: { query: { type: 'overview', since: day(29), until: day() } },
+          params: { query: { type: 'overview', since, until } },
         }),
       ),
-    [user.value?.id],
+    [user.value?.id, since, until],
   );
   const at = info.value?.base_url ?? location.origin + base;
   const snippet =
@@ -26,6 +28,7 @@ export default function Conversions() {
       title={t().conversions}
       lead={t().conversionsLead}
       asOf={of.is === 'loaded' ? of.data.as_of : undefined}
+      actions={<PeriodPicker compare={false} />}
     >
       <Loaded of={of}>
         {(s) => (
@@ -55,11 +58,10 @@ export default function Conversions() {
 
 /** The counted conversions by type and campaign. */
 function Types() {
+  const { since, until } = usePeriod();
   const of = useLoad(async () => {
     const [found, list] = await Promise.all([
-      need(
-        api.GET('/api/stats/conversions', { params: { query: { since: day(29), until: day() } } }),
-      ),
+      need(api.GET('/api/stats/conversions', { params: { query: { since, until } } })),
       need(
         api.GET('/api/campaigns/list', {
           params: {
@@ -72,12 +74,12 @@ function Types() {
       rows: found.conversions,
       names: new Map(list.campaigns.map((c) => [c.id, c.name || c.headline])),
     };
-  }, [user.value?.id]);
+  }, [user.value?.id, since, until]);
   return (
     <Card wide>
       <div class="row spread">
         <h2>{t().conversionTypes}</h2>
-        <CSV of={`/api/stats/conversions?since=${day(29)}&until=${day()}`} />
+        <CSV of={`/api/stats/conversions?since=${since}&until=${until}`} />
       </div>
       <Loaded of={of}>
         {({ rows, names }) =>

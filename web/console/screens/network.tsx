@@ -51,7 +51,7 @@ export default function Network() {
           params: {
             query: {
               since: day(days - 1),
-              breakdown: 'publisher',
+              breakdown: ['publisher'],
               ...(publisher
                 ? { type: 'developer', developer_id: publisher }
                 : { type: 'overview' }),
@@ -221,8 +221,12 @@ function Invalid({ of }: { of: Schemas['Stats'] }) {
           (p) =>
             [
               p.key,
-              <a class="mono" href={`${base}/console/network?publisher=${p.key}`}>
-                {p.key}
+              <a
+                class={p.name ? undefined : 'mono'}
+                title={p.key}
+                href={`${base}/console/network?publisher=${p.key}`}
+              >
+                {p.name || p.key}
               </a>,
               p,
             ] as const,

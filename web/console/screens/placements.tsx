@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
 import { api, need } from '../../shared/api';
 import { p } from '../i18n/publish';
-import { base, count, day, percent, t, usd, user } from '../state';
+import { base, count, percent, t, usd, user } from '../state';
 import { CSV } from '../ui/csv';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Card, Page } from '../ui/page';
+import { PeriodPicker, usePeriod } from '../ui/period';
 
 const splits = ['surface', 'host_app', 'integration_method', 'format'] as const;
 type Split = (typeof splits)[number];
@@ -12,33 +13,35 @@ type Split = (typeof splits)[number];
 /** The requests, impressions and earnings of each placement of a publisher. */
 export default function Placements() {
   const [by, setBy] = useState<Split>('surface');
-  const since = day(29),
-    until = day();
+  const { since, until } = usePeriod();
   const load = async () => {
-    const query = { developer_id: user.value!.developer_id, since, until, breakdown: by };
+    const query = { developer_id: user.value!.developer_id, since, until, breakdown: [by] };
     const [stats, asked] = await Promise.all([
       need(api.GET('/api/stats', { params: { query: { type: 'developer', ...query } } })),
       need(api.GET('/api/stats/requests', { params: { query } })),
     ]);
     return { stats, asked };
   };
-  const of = useLoad(load, [user.value?.id, by], 60_000);
+  const of = useLoad(load, [user.value?.id, by, since, until], 60_000);
   return (
     <Page
       title={p().placements}
       lead={p().lead}
       asOf={of.is === 'loaded' ? of.data.stats.as_of : undefined}
       actions={
-        <label class="pick">
-          <span>{p().by}</span>
-          <select name="split" value={by} onChange={(e) => setBy(e.currentTarget.value as Split)}>
-            {splits.map((s) => (
-              <option key={s} value={s}>
-                {p().splits[s]}
-              </option>
-            ))}
-          </select>
-        </label>
+        <>
+          <PeriodPicker compare={false} />
+          <label class="pick">
+            <span>{p().by}</span>
+            <select name="split" value={by} onChange={(e) => setBy(e.currentTarget.value as Split)}>
+              {splits.map((s) => (
+                <option key={s} value={s}>
+                  {p().splits[s]}
+                </option>
+              ))}
+            </select>
+          </label>
+        </>
       }
     >
       <Loaded of={of}>

@@ -2,12 +2,13 @@ import { useState } from 'preact/hooks';
 import { api, need, type Schemas } from '../../shared/api';
 import { p } from '../i18n/publish';
 import { st } from '../i18n/start';
-import { base, count, day, isAdmin, percent, t, usd, user } from '../state';
+import { base, count, isAdmin, percent, t, usd, user } from '../state';
 import { Chart } from '../ui/chart';
 import { CSV } from '../ui/csv';
 import { Empty, Loaded, useLoad } from '../ui/load';
 import { Card, Figure, Page } from '../ui/page';
 import { Start, type Begin } from '../ui/start';
+import { PeriodPicker, usePeriod } from '../ui/period';
 import { measures, type Measure } from './measures';
 import { Waits } from './waits';
 
@@ -36,14 +37,13 @@ function begins({ s, earned, asked, waiting, keys }: Seen): Begin[] {
 /** The performance and earnings of a publisher's ads. */
 export default function Publisher() {
   const [measure, setMeasure] = useState<Measure>('impressions');
-  const since = day(29),
-    until = day();
+  const { since, until } = usePeriod();
   const of = useLoad(async () => {
     const who = { developer_id: user.value!.developer_id };
     const [stats, earned, asked, waiting, keys] = await Promise.all([
       need(
         api.GET('/api/stats', {
-          params: { query: { type: 'developer', ...who, since, until, breakdown: 'host_app' } },
+          params: { query: { type: 'developer', ...who, since, until, breakdown: ['host_app'] } },
         }),
       ),
       need(api.GET('/api/billing/earnings', { params: { query: { ...who, since, until } } })),
@@ -52,16 +52,19 @@ export default function Publisher() {
       need(api.GET('/api/keys')),
     ]);
     return { stats, earned, asked, waiting, keys: keys.keys };
-  }, [user.value?.id]);
+  }, [user.value?.id, since, until]);
   return (
     <Page
       title={t().publisherOverview}
       lead={t().publisherLead}
       asOf={of.is === 'loaded' ? of.data.stats.as_of : undefined}
       actions={
-        <a class="button primary" href={`${base}/console/integrate`}>
-          {t().integrate}
-        </a>
+        <>
+          <PeriodPicker compare={false} />
+          <a class="button primary" href={`${base}/console/integrate`}>
+            {t().integrate}
+          </a>
+        </>
       }
     >
       <Loaded of={of}>
@@ -140,7 +143,7 @@ export default function Publisher() {
               </dl>
               <Card wide>
                 <div class="row spread">
-                  <h2>{t().last30}</h2>
+                  <h2>{t().byDay}</h2>
                   <div class="row">
                     <CSV
                       of={`/api/stats?type=developer&developer_id=${user.value!.developer_id}&since=${since}&until=${until}`}

@@ -8,6 +8,18 @@ export interface Point {
   shown: string;
 }
 
+/** A further series: another measure, or the period before. */
+export interface Line {
+  title: string;
+  points: Point[];
+  /** The first day, which stands at the chart's first. */
+  since: string;
+  write: (value: number) => string;
+  /** It has an axis of its own. */
+  own: boolean;
+  past: boolean;
+}
+
 interface ChartProps {
   title: string;
   points: Point[];
@@ -17,6 +29,7 @@ interface ChartProps {
   write: (value: number) => string;
   /** Points are UTC hours instead of days. */
   hourly?: boolean;
+  lines?: Line[];
 }
 
 /** Adds zeros for days without events. */
@@ -43,11 +56,18 @@ export function filled(
 }
 
 /** A bar for each UTC day or hour, as a picture or as a table; arrow keys move its cursor. */
-export function Chart({ title, points, since, until, write, hourly }: ChartProps) {
+export function Chart({ title, points, since, until, write, hourly, lines = [] }: ChartProps) {
   const name = hourly ? time : date;
   const [asTable, setTable] = useState(false);
   const [at, setAt] = useState<number | null>(null);
   const all = filled(points, since, until, write(0), hourly);
+  const more = lines.map((l) => {
+    const end = new Date(Date.parse(l.since) + (all.length - 1) * 86_400_000);
+    return {
+      ...l,
+      all: filled(l.points, l.since, end.toISOString().slice(0, 10), l.write(0)),
+    };
+  });
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<{ move: (i: number) => void; destroy: () => void } | null>(null);
   useEffect(() => {
@@ -56,7 +76,7 @@ export function Chart({ title, points, since, until, write, hourly }: ChartProps
     const target = box.current;
     part(() => import('./plot')).then(
       ({ draw }) => {
-        if (!dropped) plot.current = draw(target, all, write, setAt);
+        if (!dropped) plot.current = draw(target, all, write, setAt, more);
       },
       () => setTable(true),
     );
@@ -65,7 +85,7 @@ export function Chart({ title, points, since, until, write, hourly }: ChartProps
       plot.current?.destroy();
       plot.current = null;
     };
-  }, [asTable, JSON.stringify(all), theme.value, lang.value]);
+  }, [asTable, JSON.stringify([all, more]), theme.value, lang.value]);
   const key = (e: KeyboardEvent) => {
     const steps: Record<string, number> = {
       ArrowLeft: -1,
@@ -85,7 +105,14 @@ export function Chart({ title, points, since, until, write, hourly }: ChartProps
     <figure class="chart" data-step={hourly ? 'hour' : 'day'}>
       <figcaption>
         <span>{title}</span>
-        <output aria-live="polite">{point ? `${name(point.date)}: ${point.shown}` : ''}</output>
+        <output aria-live="polite">
+          {point
+            ? [
+                `${name(point.date)}: ${point.shown}`,
+                ...more.map((l) => `${l.title}: ${l.all[at!]?.shown ?? ''}`),
+              ].join(' · ')
+            : ''}
+        </output>
         <button
           type="button"
           class="small"
@@ -104,13 +131,23 @@ export function Chart({ title, points, since, until, write, hourly }: ChartProps
                 <th scope="col" class="num">
                   {title}
                 </th>
+                {more.map((l) => (
+                  <th key={l.title} scope="col" class="num">
+                    {l.title}
+                  </th>
+                ))}
               </tr>
             </thead>
             <tbody>
-              {[...all].reverse().map((p) => (
+              {[...all.entries()].reverse().map(([i, p]) => (
                 <tr key={p.date}>
                   <th scope="row">{name(p.date)}</th>
                   <td class="num">{p.shown}</td>
+                  {more.map((l) => (
+                    <td key={l.title} class="num">
+                      {l.all[i]?.shown}
+                    </td>
+                  ))}
                 </tr>
               ))}
             </tbody>

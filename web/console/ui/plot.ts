@@ -1,6 +1,6 @@
 import uPlot from 'uplot';
 import { date } from '../state';
-import type { Point } from './chart';
+import type { Line, Point } from './chart';
 
 /** Steps of a count axis. */
 const steps = [1, 2, 5]
@@ -13,6 +13,7 @@ export function draw(
   points: Point[],
   write: (value: number) => string,
   at: (i: number | null) => void,
+  lines: (Line & { all: Point[] })[] = [],
 ) {
   const style = getComputedStyle(box);
   const ink = style.getPropertyValue('color');
@@ -27,6 +28,8 @@ export function draw(
   };
   const line = probe('chart-ink') || accent;
   const grid = probe('chart-grid');
+  const second = probe('chart-second') || ink;
+  const own = lines.find((l) => l.own);
   const height = 240;
   const half =
     points.length > 1 ? (Date.parse(points[1]!.date) - Date.parse(points[0]!.date)) / 2000 : 43_200;
@@ -40,6 +43,7 @@ export function draw(
       cursor: { y: false, drag: { x: false, y: false } },
       scales: {
         x: { time: true, range: (_, min, max) => [min - half, max + half] },
+        own: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
         y: {
           range: (_, __, max) => [0, max > 0 ? Math.max(max * 1.1, whole ? 4 : 0) : whole ? 4 : 1],
         },
@@ -63,6 +67,21 @@ export function draw(
           incrs: whole ? steps : undefined,
           values: (_, values) => values.map(write),
         },
+        ...(own
+          ? [
+              {
+                scale: 'own',
+                side: 1 as const,
+                stroke: second,
+                grid: { show: false },
+                ticks: { show: false },
+                font: '12px system-ui',
+                size: 70,
+                incrs: own.all.every((p) => Number.isInteger(p.value)) ? steps : undefined,
+                values: (_: uPlot, values: number[]) => values.map(own.write),
+              },
+            ]
+          : []),
       ],
       series: [
         {},
@@ -73,6 +92,13 @@ export function draw(
           paths: uPlot.paths.bars!({ size: [0.7, 28], radius: 0.15 }),
           points: { show: false },
         },
+        ...lines.map((l) => ({
+          scale: l.own ? 'own' : 'y',
+          stroke: l.own ? second : ink,
+          width: 2,
+          dash: l.past ? [4, 4] : undefined,
+          points: { show: false },
+        })),
       ],
       // It tells of a cursor that is nowhere when it is drawn, too; the keyboard's may stand
       // somewhere then.
@@ -85,7 +111,11 @@ export function draw(
       },
       tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'UTC'),
     },
-    [points.map((p) => Date.parse(p.date) / 1000), points.map((p) => p.value)],
+    [
+      points.map((p) => Date.parse(p.date) / 1000),
+      points.map((p) => p.value),
+      ...lines.map((l) => points.map((_, i) => l.all[i]?.value ?? 0)),
+    ],
     box,
   );
   const resize = new ResizeObserver(() => {

@@ -60,9 +60,11 @@ func (e *explained) record(id uuid.UUID) *auctionRecord {
 	return r
 }
 
-func (e *explained) addAuction(a *report.Auction) {
+// addAuction stores an auction with the terms that may be recorded.
+func (e *explained) addAuction(a *report.Auction, terms []uint32) {
 	r := e.record(a.AuctionID)
 	r.auction, r.recorded = *a, true
+	r.auction.Outcome = report.Outcome{Terms: terms}
 	r.auction.At = a.At.UTC().Truncate(time.Microsecond)
 	r.auction.Took = a.Took.Truncate(time.Microsecond)
 	r.auction.Candidates = slices.Clone(a.Candidates)
@@ -133,6 +135,10 @@ func (r *Store) AuctionEvents(_ context.Context, id, campaign uuid.UUID, _ time.
 
 // askedBy returns the key of an auction in each breakdown of requests.
 var askedBy = map[report.Breakdown]func(*report.Auction) string{
+	"":                         func(*report.Auction) string { return "" },
+	report.ByPublisher:         func(a *report.Auction) string { return a.DeveloperID.String() },
+	report.ByDay:               func(a *report.Auction) string { return day.Of(a.At).String() },
+	report.ByReason:            func(a *report.Auction) string { return a.Reason },
 	report.BySurface:           func(a *report.Auction) string { return a.Surface },
 	report.ByHostApp:           func(a *report.Auction) string { return a.HostApp },
 	report.ByIntegrationMethod: func(a *report.Auction) string { return a.IntegrationMethod },
@@ -148,7 +154,8 @@ func (r *Store) Demand(_ context.Context, q report.DemandQuery) (report.Demand, 
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	found := report.Demand{Outcomes: map[string]int64{}}
-	groups := map[string]*report.DemandGroup{}
+	groups := map[[2]string]*report.DemandGroup{}
+	by, then := askedBy[q.Breakdown], askedBy[q.Then]
 	for _, record := range r.explained.byID {
 		a := &record.auction
 		if on := day.Of(a.At); !record.recorded || a.Sandbox || a.Refused() ||
@@ -159,22 +166,24 @@ func (r *Store) Demand(_ context.Context, q report.DemandQuery) (report.Demand, 
 		if a.At.After(found.Last) {
 			found.Last = a.At
 		}
-		if key := askedBy[q.Breakdown]; key != nil {
-			countAsked(groups, key(a), a.Reason == "")
+		if q.Breakdown != "" {
+			countAsked(groups, [2]string{by(a), then(a)}, a.Reason == "")
 		}
 	}
 	for _, g := range groups {
 		found.Groups = append(found.Groups, *g)
 	}
-	slices.SortFunc(found.Groups, report.DemandGroup.Compare)
-	found.Limit()
+	q.Sort(found.Groups)
+	if q.Breakdown != "" {
+		found.Limit(&q)
+	}
 	return found, nil
 }
 
-func countAsked(groups map[string]*report.DemandGroup, key string, filled bool) {
+func countAsked(groups map[[2]string]*report.DemandGroup, key [2]string, filled bool) {
 	g := groups[key]
 	if g == nil {
-		g = &report.DemandGroup{Key: key}
+		g = &report.DemandGroup{Key: key[0], Then: key[1]}
 		groups[key] = g
 	}
 	g.Requests++

@@ -3,7 +3,6 @@
 package analytics
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -33,6 +32,7 @@ type Store struct {
 	mu        sync.RWMutex
 	days      map[day.Day]map[dimensions]*report.Counts
 	sums      map[day.Day]map[ids]*report.Counts // of days
+	lots      map[day.Day]map[lot]*report.Counts // impressions, clicks, spend and Credits
 	converted map[convertedKey]*report.Converted
 	delays    map[delayKey]int64
 	traffic   map[day.Day]map[trafficKey]*report.Traffic
@@ -48,6 +48,7 @@ type Store struct {
 	noticed   tokens
 
 	explained explained
+	terms     termMonths
 }
 
 // billedKey identifies an event that may be charged once.
@@ -84,6 +85,7 @@ func New() *Store {
 	return &Store{
 		days:      make(map[day.Day]map[dimensions]*report.Counts),
 		sums:      make(map[day.Day]map[ids]*report.Counts),
+		lots:      make(map[day.Day]map[lot]*report.Counts),
 		converted: make(map[convertedKey]*report.Converted),
 		delays:    make(map[delayKey]int64),
 		traffic:   make(map[day.Day]map[trafficKey]*report.Traffic),
@@ -171,6 +173,7 @@ func (r *Store) insert(row *report.Row) {
 		sums[key.ids] = sum
 	}
 	count(sum, row)
+	r.addLot(day.Of(received), row, oneOf(row))
 	counts := date[key]
 	if counts == nil {
 		counts = new(report.Counts)
@@ -244,9 +247,16 @@ func countType(c *report.Counts, row *report.Row) {
 // InsertAuctions counts outcomes of auctions once per token, and stores the newest to explain them.
 // Error: an empty token.
 func (r *Store) InsertAuctions(_ context.Context, token string, rows []report.Auction) error {
+	marked := false // the terms of all rows first, as in the real analytics store
 	return insertOnce(&r.mu, &r.outcomes, token, rows, func(row *report.Auction) {
+		for i := range rows {
+			if !marked {
+				r.terms.mark(&rows[i])
+			}
+		}
+		marked = true
 		r.auctions++
-		r.explained.addAuction(row)
+		r.explained.addAuction(row, r.terms.recorded(row))
 	})
 }
 
@@ -324,58 +334,6 @@ func (r *Store) Aggregate(_ context.Context, date day.Day) (int, error) {
 	return len(r.days[date]), nil
 }
 
-// textOf returns the key of a row in the breakdowns that [ids] do not have.
-var textOf = map[report.Breakdown]func(*dimensions) string{
-	report.ByFormat:            func(d *dimensions) string { return d.format },
-	report.ByHostApp:           func(d *dimensions) string { return d.hostApp },
-	report.ByIntegrationMethod: func(d *dimensions) string { return d.integrationMethod },
-	report.BySurface:           func(d *dimensions) string { return d.surface },
-	report.ByRegion:            func(d *dimensions) string { return d.region },
-	report.ByLanguage:          func(d *dimensions) string { return d.language },
-}
-
-// idOf returns the key of a row in the other breakdowns, but for those by day and by hour.
-var idOf = map[report.Breakdown]func(*ids) uuid.UUID{
-	report.ByCampaign:  func(d *ids) uuid.UUID { return d.campaign },
-	report.ByPublisher: func(d *ids) uuid.UUID { return d.developer },
-}
-
-// Stats answers q. Error: errs.InvalidRequest for a breakdown outside the closed list.
-func (r *Store) Stats(_ context.Context, q report.Query) (report.Result, error) {
-	if err := q.Check(); err != nil {
-		return report.Result{}, err
-	}
-	of := selectionOf(q)
-	texts, accounts := make(map[string]*report.Counts), make(map[uuid.UUID]*report.Counts)
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	result := report.Result{AsOf: r.until}
-	for date, rows := range r.sums {
-		if date < q.Since || date > q.Until {
-			continue
-		}
-		if daily := (report.Group{Key: date.String()}); of.sum(rows, idOf[q.Breakdown], &daily.Counts, accounts) {
-			result.Daily = append(result.Daily, daily)
-			result.Add(daily.Counts)
-			of.split(date, r.days[date], q.Breakdown, texts)
-		}
-	}
-	slices.SortFunc(result.Daily, func(a, b report.Group) int { return cmp.Compare(a.Key, b.Key) })
-	for k, counts := range texts {
-		result.Groups = append(result.Groups, report.Group{Key: k, Counts: *counts})
-	}
-	for k, counts := range accounts {
-		result.Groups = append(result.Groups, report.Group{Key: k.String(), Counts: *counts})
-	}
-	if q.Breakdown == report.ByDay {
-		result.Groups = slices.Clone(result.Daily)
-	}
-	q.Breakdown.Sort(result.Groups)
-	result.Limit(&q)
-	result.Traffic = r.trafficOf(&of)
-	return result, nil
-}
-
 // selection is a query with its families by account.
 type selection struct {
 	report.Query
@@ -407,43 +365,6 @@ func (of *selection) matches(d *ids) bool {
 	return (of.AdvertiserID == uuid.Nil || of.AdvertiserID == d.advertiser) &&
 		(of.CampaignID == uuid.Nil || of.CampaignID == d.campaign) &&
 		(of.DeveloperID == uuid.Nil || of.DeveloperID == d.developer)
-}
-
-// sum adds the selected sums of a day to daily and, by key, to groups. It reports whether there are
-// any.
-func (of *selection) sum(
-	rows map[ids]*report.Counts, key func(*ids) uuid.UUID, daily *report.Counts, groups map[uuid.UUID]*report.Counts,
-) (some bool) {
-	for d, counts := range rows {
-		if !of.matches(&d) {
-			continue
-		}
-		some = true
-		daily.Add(*counts)
-		if key != nil {
-			addTo(groups, key(&d), counts)
-		}
-	}
-	return some
-}
-
-// split adds the selected rows of a day to the groups of a breakdown by hour or by a text.
-func (of *selection) split(
-	date day.Day, rows map[dimensions]*report.Counts, by report.Breakdown, groups map[string]*report.Counts,
-) {
-	key := textOf[by]
-	if key == nil && by != report.ByHour {
-		return
-	}
-	for d, counts := range rows {
-		switch {
-		case !of.matches(&d.ids):
-		case by == report.ByHour:
-			addTo(groups, report.Hour(date.Time().Add(time.Duration(d.hour)*time.Hour)), counts)
-		default:
-			addTo(groups, key(&d), counts)
-		}
-	}
 }
 
 // trafficKey is the filter key of traffic, and its reason.
