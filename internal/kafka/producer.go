@@ -102,9 +102,6 @@ func NewProducer(cfg Config, deps Deps) (*Producer, error) {
 	p.options[waited] = p.with(shared, cfg.Linger, kgo.RequiredAcks(kgo.AllISRAcks()))
 	p.options[bestEffort] = p.with(
 		shared, cfg.AuctionLinger, kgo.RequiredAcks(kgo.LeaderAck()), kgo.DisableIdempotentWrite(),
-		// An auction has one outcome, so outcomes have no order to keep. Those of one linger go to one
-		// partition: the broker's and the client's load grows with batches, too.
-		kgo.RecordPartitioner(kgo.StickyPartitioner()),
 	)
 	for _, options := range p.options {
 		if err := kgo.ValidateOpts(options...); err != nil {
