@@ -62,7 +62,7 @@ func TestIndexesOfEarlierTablesAreBuiltConcurrently(t *testing.T) {
 
 var (
 	creates = regexp.MustCompile(`(?i)\bCREATE TABLE (?:IF NOT EXISTS )?(\w+)`)
-	indexes = regexp.MustCompile(`(?i)\bCREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(?:\w+ )?\s*ON (?:ONLY )?(\w+)`)
+	indexes = regexp.MustCompile(`(?i)\bCREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(?:\w+\s+)?ON (?:ONLY )?(\w+)`)
 )
 
 // blocking lists the indexes that files build in their transaction on tables of earlier files.

@@ -1,11 +1,6 @@
-import {
-  ErrorBoundary,
-  LocationProvider,
-  Route,
-  Router,
-  lazy as suspended,
-  useLocation,
-} from 'preact-iso';
+// By its parts: the whole package brings its renderer for servers.
+import suspended, { ErrorBoundary } from 'preact-iso/lazy';
+import { LocationProvider, Route, Router, useLocation } from 'preact-iso/router';
 import { useEffect } from 'preact/hooks';
 import { base, calls, home, info, infoFailed, isAdmin, loadInfo, t, user } from './state';
 import { Shell } from './shell';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { api, need, type Schemas } from '../../shared/api';
 import { base, count, isAdmin, t, time, usd } from '../state';
 import { Loaded, useLoad } from '../ui/load';

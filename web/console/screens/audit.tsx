@@ -1,4 +1,4 @@
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { api, need, type Schemas } from '../../shared/api';
 import { l } from '../i18n/log';
 import { isAdmin, t, time, user } from '../state';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { api, save, need, type Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
 import { base, count, t, time, usd, user } from '../state';

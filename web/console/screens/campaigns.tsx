@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { api, need, type Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
 import { base, count, day, isAdmin, percent, t, usd, user } from '../state';

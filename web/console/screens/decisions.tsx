@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { api, need, type Schemas } from '../../shared/api';
 import { d } from '../i18n/decisions';
 import { base, count, isAdmin, t, time, user } from '../state';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useLocation, useRoute } from 'preact-iso';
+import { useLocation, useRoute } from 'preact-iso/router';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
 import { base, t, usd } from '../state';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { ApiError, api, need, type Schemas } from '../../shared/api';
 import { s } from '../i18n/system';
 import { count, t, time } from '../state';

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { api, need } from '../../shared/api';
 import { base, loadInfo, t } from '../state';
 import { words } from '../ui/load';

@@ -1,4 +1,4 @@
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { api, need, type Schemas } from '../../shared/api';
 import { s } from '../i18n/system';
 import { base, count, date, day, percent, t, usd } from '../state';

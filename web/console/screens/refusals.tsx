@@ -1,4 +1,4 @@
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { api, need } from '../../shared/api';
 import { r } from '../i18n/refusals';
 import { base, count, day, percent } from '../state';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { api, ApiError, need, type Schemas } from '../../shared/api';
 import { r } from '../i18n/refusals';
 import { count, date, day, isAdmin, lang, t, time, user } from '../state';

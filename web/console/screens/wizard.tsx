@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { api, need } from '../../shared/api';
 import { micros } from '../../shared/money';
 import { base, t, usd, user } from '../state';

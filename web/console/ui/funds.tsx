@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import type { Schemas } from '../../shared/api';
 import { micros } from '../../shared/money';
 import { st } from '../i18n/start';

@@ -1,4 +1,4 @@
-import { useLocation } from 'preact-iso';
+import { useLocation } from 'preact-iso/router';
 import { q } from '../i18n/report';
 import { day } from '../state';
 

@@ -22,7 +22,6 @@ CREATE INDEX notice_once_at ON notice_once (at);
 ALTER TABLE outbox
     ADD COLUMN day integer,
     ADD COLUMN results integer NOT NULL DEFAULT 0; -- attempts since begun_at whose result is stored
-CREATE UNIQUE INDEX outbox_mail ON outbox (owner_id, kind, day) WHERE topic = 'mail';
 
 -- What held before this version is no news.
 INSERT INTO notice_once (owner_id, event, about, at)
