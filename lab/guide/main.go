@@ -18,7 +18,8 @@ import (
 var documents = []string{
 	"integrating.md", "relevance.md", "suitability.md", "concepts.md", "figures.md", "data.md", "operate/README.md",
 	"operate/install.md", "operate/configure.md", "settings.md", "operate/links.md", "operate/scale.md",
-	"operate/upgrade.md", "operate/monitor.md", "operate/verify.md", "operate/backup.md", "operate/money.md",
+	"operate/upgrade.md", "operate/monitor.md", "operate/alerts.md", "operate/verify.md", "operate/backup.md",
+	"operate/money.md",
 	"operate/accounts.md", "operate/abuse.md", "operate/suitability.md", "operate/learning.md", "operate/outages.md",
 }
 

@@ -15,6 +15,16 @@ type Row = { key: string; name?: string; second?: string; second_name?: string }
 type Counted = Schemas['GroupCounts'];
 type Asked = Row & { requests: number; filled: number; fill_rate: number };
 
+/** The definitions of the figures, in docs/figures.md. */
+const events = {
+  impressions: 'impressions',
+  clicks: 'clicks',
+  ctr: 'ctr',
+  spend_usd: 'spend',
+  conversions: 'conversions',
+};
+const asked = { requests: 'requests', filled: 'filled', fill: 'fill' };
+
 const ofRequests: Request[] = [
   'day',
   'reason',
@@ -222,7 +232,7 @@ function Totals({ now, before }: { now: Schemas['Stats']; before?: Schemas['Stat
       {(['impressions', 'clicks', 'ctr', 'spend_usd', 'conversions'] as const).map((m) => (
         <Figure
           key={m}
-          id={m}
+          id={events[m]}
           name={measures()[m].name}
           value={measures()[m].show(now[m])}
           note={before && q().before(measures()[m].show(before[m]))}
@@ -325,11 +335,11 @@ function Requests(of: Of) {
                 ['requests', q().requests, (r) => count(r.requests)],
                 ['filled', q().filled, (r) => count(r.filled)],
                 ['fill', q().fill, (r) => percent(r.fill_rate)],
-              ] as [string, string, (r: Schemas['RequestStats']) => string][]
+              ] as [keyof typeof asked, string, (r: Schemas['RequestStats']) => string][]
             ).map(([id, name, show]) => (
               <Figure
                 key={id}
-                id={id}
+                id={asked[id]}
                 name={name}
                 value={show(now)}
                 note={before && q().before(show(before))}
