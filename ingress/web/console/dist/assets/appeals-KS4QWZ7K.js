@@ -1,0 +1,1 @@
+import{b as a}from"./chunk-FW5HMD7R.js";import"./chunk-VUL2F4QO.js";import"./chunk-TQ4R72PS.js";import"./chunk-TSFQEWNZ.js";import"./chunk-RCCJYGKZ.js";import"./chunk-53OO6CZJ.js";export{a as default};

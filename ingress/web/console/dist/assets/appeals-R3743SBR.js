@@ -1,1 +1,0 @@
-import{b as a}from"./chunk-VMTUZQBH.js";import"./chunk-CSDOUYQI.js";import"./chunk-4ZQSIPAZ.js";import"./chunk-OUQCFZOP.js";import"./chunk-MP3DUM54.js";import"./chunk-KQ4SWXTT.js";import"./chunk-HEG4UUZV.js";export{a as default};

@@ -1,0 +1,1 @@
+import{a as i}from"./chunk-RF3UFJYR.js";import{g as a}from"./chunk-TSFQEWNZ.js";import{e}from"./chunk-RCCJYGKZ.js";function d({of:t}){let s=t.status==="active"&&t.delivery?i().deliveries[t.delivery]:void 0;return s===void 0?e(a,{status:t.status}):e("span",{class:`status ${t.delivery}`,children:s})}export{d as a};
