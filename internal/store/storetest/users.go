@@ -157,7 +157,7 @@ var userCases = []testCase{
 		together(20, func(int) {
 			_, err := s.Users.UpdateUser(t.Context(), u.ID, func(e *account.User) error {
 				e.TokenVersion++
-			e.Side = account.Both
+				e.Side = account.Both
 				return nil
 			})
 			if err != nil {
