@@ -31,13 +31,13 @@ var mutants = []mutant{
 		tests: []string{"./internal/ledger/standing"}, run: "TheDemoVotesAmongItself",
 	},
 	{
-		name: "demo-teaches", protects: "the demo's history teaches nothing about campaigns of others",
+		name: "demo-teaches", nightly: true, protects: "the demo's history teaches nothing about campaigns of others",
 		file: "consumers/standing/standing.go",
 		old:  " || p.demo[member.Family] != demo {", new: " {",
 		tests: []string{"./consumers/standing"}, run: "TheDemoTeachesItself",
 	},
 	{
-		name: "demo-cases", protects: "the demo's traffic raises no case against others",
+		name: "demo-cases", nightly: true, protects: "the demo's traffic raises no case against others",
 		file: "consumers/quarantine/demo.go",
 		old:  "of[id] = true", new: "of[id] = false",
 		tests: []string{"./consumers/quarantine"}, run: "TheDemoRaisesNoCases",
@@ -737,7 +737,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/campaign"}, run: "TestDelivery",
 	},
 	{
-		name: "unfunded-store", protects: "a campaign is read with the balance of its own advertiser",
+		name: "unfunded-store", nightly: true, protects: "a campaign is read with the balance of its own advertiser",
 		file:  "internal/store/memory/campaigns.go",
 		old:   "c.Balance = money.Micros(s.ledger.balances[side{ledger.AdvertiserCash(c.AdvertiserID), ledger.USD}])",
 		new:   "c.Balance = money.Micros(len(s.ledger.balances)) * 1_000_000_000",
@@ -1281,7 +1281,7 @@ var mutants = []mutant{
 		tests: []string{"./internal/store/memory"}, run: "TestNoticesConformance",
 	},
 	{
-		name: "mail-repeated", protects: "an attempt without a result is not repeated: the mail may have been received",
+		name: "mail-repeated", nightly: true, protects: "an attempt without a result is not repeated: the mail may have been received",
 		file: "consumers/mails/mails.go",
 		old:  "case m.Attempts-1 > m.Results:", new: "case m.Attempts < m.Results:",
 		tests: []string{"./consumers/mails"}, run: "TestAnAttemptWithoutResultIsNotRepeated",
@@ -1300,7 +1300,7 @@ var mutants = []mutant{
 		run:   "TestTokensServeOneAccountAndKind|TestOneClickEndsOneKindOfOneAccount",
 	},
 	{
-		name: "mail-unconfirmed", protects: "mails go only to an address that a mailed link confirmed",
+		name: "mail-unconfirmed", nightly: true, protects: "mails go only to an address that a mailed link confirmed",
 		file: "internal/outbound/notice/notice.go",
 		old:  "s.Confirmed != \"\" && strings.EqualFold(s.Confirmed, address) && ", new: "",
 		tests: []string{"./internal/outbound/notice", "./consumers/mails"}, run: "TestChoices|TestOnlyThoseWhoMayGetMails",
@@ -1312,19 +1312,19 @@ var mutants = []mutant{
 		tests: []string{"./internal/report"}, run: "TestDisclosed",
 	},
 	{
-		name: "paid-rest", protects: "no bid follows from the rest of a publisher's day",
+		name: "paid-rest", nightly: true, protects: "no bid follows from the rest of a publisher's day",
 		file: "internal/report/paid.go",
 		old:  "if rest.disclosable() {", new: "if rest.Lots >= 0 {",
 		tests: []string{"./internal/report"}, run: "TestDisclosed|TestPeriodsDiscloseNoMoreThanTheirDays",
 	},
 	{
-		name: "paid-open", protects: "a publisher reads no advertiser's day that goes on",
+		name: "paid-open", nightly: true, protects: "a publisher reads no advertiser's day that goes on",
 		file: "ingress/api/manage/breakdowns.go",
 		old:  "if until > yesterday {", new: "if until > yesterday+1 {",
 		tests: []string{"./ingress/api/manage"}, run: "TestPublishersAdvertisers",
 	},
 	{
-		name: "paid-campaign", protects: "a publisher reads no campaign's payments",
+		name: "paid-campaign", nightly: true, protects: "a publisher reads no campaign's payments",
 		file: "ingress/api/manage/breakdowns.go",
 		old:  "if q.Splits(report.ByCampaign) || q.Splits", new: "if q.Splits",
 		tests: []string{"./ingress/api/manage"}, run: "TestPublishersAdvertisers",
@@ -1336,13 +1336,13 @@ var mutants = []mutant{
 		tests: []string{"./ingress/api/manage"}, run: "TestTwoBreakdowns",
 	},
 	{
-		name: "term-rare", protects: "in memory too, a term is recorded only if enough people used it",
+		name: "term-rare", nightly: true, protects: "in memory too, a term is recorded only if enough people used it",
 		file: "internal/store/memory/analytics/terms.go",
 		old:  "len(u.sessions) >= fewestSessions && ", new: "",
 		tests: []string{"./internal/store/memory/analytics"}, run: "TestReports/Terms",
 	},
 	{
-		name: "term-foreign", protects: "an advertiser reads no words that only others' campaigns state",
+		name: "term-foreign", nightly: true, protects: "an advertiser reads no words that only others' campaigns state",
 		file: "ingress/api/manage/terms.go",
 		old:  "if kind != report.Campaign && caller.IsAdmin() {", new: "if kind != report.Campaign {",
 		tests: []string{"./ingress/api/manage"}, run: "TestTerms",

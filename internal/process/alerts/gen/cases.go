@@ -10,7 +10,7 @@ import (
 	"adnet/internal/process/alerts"
 )
 
-// series are input series with their values, in promtool's notation, a value each 15 s.
+// series are input series with their values, in promtool's notation, a value each minute.
 type series map[string]string
 
 // example is when an alert fires and a similar state in which it does not.
@@ -24,7 +24,7 @@ type example struct {
 // one is the label of the process that most examples are of.
 var one = map[string]string{"instance": "a"}
 
-// rising is a counter that grows by one each 15 s, and level one that stands still.
+// rising is a counter that grows by one each minute, and level one that stands still.
 const (
 	rising = "0+1x2000"
 	level  = "7x2000"
@@ -66,15 +66,15 @@ const (
 func examples() map[string]example {
 	list := map[string]example{
 		"AdnetProcessGone": {
-			"3m", series{ingress: "1 1 0x2000"}, with("job", "adnet-ingress"),
+			"5m", series{ingress: "1 1 0x2000"}, with("job", "adnet-ingress"),
 			series{ingress: "1 0 1x2000", `up{job="other",instance="a"}`: "0x2000"}, // it came back
 		},
 		"AdnetIngressAbsent": {
-			"3m", series{consumers: "1x2000", ingress: "1 1 stale"}, nil,
+			"5m", series{consumers: "1x2000", ingress: "1 1 stale"}, nil,
 			series{ingress: "1x2000"},
 		},
 		"AdnetConsumersAbsent": {
-			"3m", series{ingress: "1x2000", consumers: "0x2000"}, nil,
+			"5m", series{ingress: "1x2000", consumers: "0x2000"}, nil,
 			series{consumers: "1x2000"},
 		},
 		"AdnetNodeServesNothing":    exceeds("adnet_budget_live", one, one, "0", "1"),
@@ -104,16 +104,18 @@ func examples() map[string]example {
 	return list
 }
 
+// further are the examples with series of their own. Promtool's time begins at 0, so times of days ago
+// are negative.
 func further() map[string]example {
 	return map[string]example{
 		"AdnetConnectionsRefused": {
-			"30m", series{"adnet_http_connections_refused_total" + inBraces(with("reason", "total")): "0+16x2000"},
+			"30m", series{"adnet_http_connections_refused_total" + inBraces(with("reason", "total")): "0+64x2000"},
 			with("reason", "total"),
-			series{"adnet_http_connections_refused_total" + inBraces(with("reason", "total")): "0+14x2000"},
+			series{"adnet_http_connections_refused_total" + inBraces(with("reason", "total")): "0+56x2000"},
 		},
 		"AdnetProxyUnnamed": {
-			"30m", series{"adnet_http_unnamed_proxy_total" + inBraces(one): "0+2x2000"}, one,
-			series{"adnet_http_unnamed_proxy_total" + inBraces(one): rising},
+			"30m", series{"adnet_http_unnamed_proxy_total" + inBraces(one): "0+8x2000"}, one,
+			series{"adnet_http_unnamed_proxy_total" + inBraces(one): "0+6x2000"},
 		},
 		"AdnetKafkaRefuses": {
 			"30m", series{`adnet_kafka_produced_total{instance="a",topic="events",result="failed"}`: rising},
@@ -129,12 +131,12 @@ func further() map[string]example {
 			},
 		},
 		"AdnetVerifyLate": {
-			"50h", series{"adnet_verify_ended_timestamp_seconds" + inBraces(one): "0x20000"}, nil,
-			series{"adnet_verify_ended_timestamp_seconds" + inBraces(one): "86400x20000"},
+			"2h", series{"adnet_verify_ended_timestamp_seconds" + inBraces(one): "-172800x2000"}, nil,
+			series{"adnet_verify_ended_timestamp_seconds" + inBraces(one): "-165600x2000"},
 		},
 		"AdnetRollupLate": {
-			"74h", series{"adnet_rollup_newest_day_timestamp_seconds" + inBraces(one): "0x20000"}, nil,
-			series{"adnet_rollup_newest_day_timestamp_seconds" + inBraces(one): "86400x20000"},
+			"2h", series{"adnet_rollup_newest_day_timestamp_seconds" + inBraces(one): "-259200x2000"}, nil,
+			series{"adnet_rollup_newest_day_timestamp_seconds" + inBraces(one): "-252000x2000"},
 		},
 		"AdnetCertificateExpires": {
 			"2h", series{"adnet_http_certificate_expires_timestamp_seconds" + inBraces(one): "604800x2000"}, one,
@@ -169,7 +171,7 @@ func slow(fires, quiet string) example {
 func tests() (string, error) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("rule_files:\n  - adnet.rules.yml\nevaluation_interval: 15s\ntests:")
+	line("rule_files:\n  - adnet.rules.yml\nevaluation_interval: 1m\ntests:")
 	examples := examples()
 	for _, a := range alerts.All() {
 		e, ok := examples[a.Name]
@@ -179,7 +181,7 @@ func tests() (string, error) {
 		delete(examples, a.Name)
 		for _, fires := range []bool{true, false} {
 			line("  - name: %s %s", a.Name, map[bool]string{true: "fires", false: "does not fire"}[fires])
-			line("    interval: 15s\n    input_series:")
+			line("    interval: 1m\n    input_series:")
 			in := map[bool]series{true: e.fires, false: e.quiet}[fires]
 			for _, name := range slices.Sorted(maps.Keys(in)) {
 				line("      - series: '%s'\n        values: '%s'", name, in[name])
