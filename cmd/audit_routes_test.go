@@ -30,6 +30,9 @@ var auditedElsewhere = []string{
 	"POST /api/admin/dead_letters/:id/replay ",
 	// It needs an ad that a reader has reported, see TestReportsOfReaders of ingress/api/manage.
 	"POST /api/admin/reports/:id ",
+	// It needs a link that only a mail has, see TestOneClickEndsOneKindOfOneAccount of
+	// ingress/api/notices.
+	"POST /unsubscribe/:token ",
 }
 
 // auditCall is one call that succeeds and changes something.
@@ -192,6 +195,9 @@ func auditCalls() map[string]func(w *auditWorld) auditCall {
 		},
 		"PATCH /api/account/profile ": func(w *auditWorld) auditCall {
 			return auditCall{"/api/account/profile", w.owner.token, `{"company":"` + uuid.NewString() + `"}`, 200, nil}
+		},
+		"PATCH /api/account/notices ": func(w *auditWorld) auditCall {
+			return auditCall{"/api/account/notices", w.owner.token, `{"language":"de"}`, 200, nil}
 		},
 		"POST /api/account/delete ": func(w *auditWorld) auditCall {
 			u := w.register(uuid.NewString() + "@audit.example")
