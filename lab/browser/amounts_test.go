@@ -11,9 +11,10 @@ import (
 	"adnet/lab/browser"
 )
 
-// amounts are the texts of amounts of the figures, gauges and tables of a page.
+// amounts are the texts of amounts of the figures, gauges and tables of a page. The entries of a
+// history are different amounts, of which one may be near another.
 const amounts = `[...new Set(
-	[...document.querySelectorAll('[data-figure] dd, .gauge-text, td, .facts dd')]
+	[...document.querySelectorAll('[data-figure] dd, .gauge-text, tr:not([data-entry]) td, .facts dd')]
 		.flatMap((e) => e.textContent.match(/-?\$[\d,]+\.\d+/g) ?? [])
 )]`
 

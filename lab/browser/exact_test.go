@@ -69,7 +69,7 @@ func TestAmountsAreExact(t *testing.T) {
 	require.NoError(t, tab.Open(w.base+"/console/campaigns/"+id+"/edit"))
 	write(t, tab, `input[name=total_budget]`, "90071992547409.93")
 	sent("/api/campaigns/check", `"total_budget":90071992547409.93`)
-	require.NoError(t, tab.Await(`document.getElementById('total_budget-found')?.textContent.includes('total_budget')`))
+	require.NoError(t, tab.Await(`document.getElementById('total_budget-found')?.textContent.includes('Total budget')`))
 	write(t, tab, `input[name=total_budget]`, "1000")
 	write(t, tab, `input[name=bid_amount]`, "")
 	sent("/api/campaigns/check", `"bid_amount":""`)

@@ -172,7 +172,7 @@ function History() {
                   </thead>
                   <tbody>
                     {entries.map((e) => (
-                      <tr key={e.id + e.amount}>
+                      <tr key={e.id + e.amount} data-entry={e.id}>
                         <td>{time(e.at)}</td>
                         <th scope="row">{t().kinds[e.kind]}</th>
                         <td>
