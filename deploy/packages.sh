@@ -6,7 +6,7 @@
 # as root (Debian). Elsewhere it reports missing programs, and with CI=true that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-work=$PWD/.adnet/sdks
+. deploy/workplace.sh
 into=ingress/web/snippet/packages
 missing() {
   local name
@@ -21,18 +21,6 @@ if [ -n "$(missing)" ]; then
   [ "${CI:-}" != true ]
   exit
 fi
-# Installs the packages of a lock file unless they are present.
-packages() {
-  cmp -s "$1/package-lock.json" "$1/node_modules/.installed" && return
-  (cd "$1" && npm ci --ignore-scripts --loglevel=error >/dev/null)
-  cp "$1/package-lock.json" "$1/node_modules/.installed"
-}
-# Copies a folder of the repository into .adnet, beside its packages.
-workplace() {
-  mkdir -p "$work/$1"
-  find "$work/$1" -mindepth 1 -maxdepth 1 ! -name node_modules -exec rm -rf {} +
-  tar -C "$1" --exclude=node_modules --exclude=dist -cf - . | tar -C "$work/$1" -xf -
-}
 mkdir -p "$work"
 for folder in schemas/openapi web/sdk web/shared ingress/mcp sdk/python; do workplace "$folder"; done
 packages "$work/web/sdk"

@@ -8,22 +8,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . deploy/flags.sh
-work=$PWD/.adnet/sdks
+. deploy/workplace.sh
 step() { echo "sdks: $* ($SECONDS s)"; }
 step "build and third-party packages"
 deploy/packages.sh --build
 [ -d "$work/out" ] || exit 0 # it has reported what is missing
 deploy/chromium.sh
-packages() {
-  cmp -s "$1/package-lock.json" "$1/node_modules/.installed" && return
-  (cd "$1" && npm ci --ignore-scripts --loglevel=error >/dev/null)
-  cp "$1/package-lock.json" "$1/node_modules/.installed"
-}
-workplace() {
-  mkdir -p "$work/$1"
-  find "$work/$1" -mindepth 1 -maxdepth 1 ! -name node_modules -exec rm -rf {} +
-  tar -C "$1" --exclude=node_modules --exclude=dist -cf - . | tar -C "$work/$1" -xf -
-}
 step adnet
 go build -o "$work/adnet" .
 for folder in sdk/cases sdk/test examples docs web/console/ui; do workplace "$folder"; done

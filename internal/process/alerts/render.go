@@ -29,7 +29,7 @@ func groups(docs, indent string) string {
 		line("      - alert: %s", a.Name)
 		line("        expr: %s", strconv.Quote(a.Expr))
 		if a.For > 0 {
-			line("        for: %s", Seconds(a.For))
+			line("        for: %s", seconds(a.For))
 		}
 		line("        labels:")
 		line("          severity: %s", a.Severity)
@@ -45,8 +45,8 @@ func (a Alert) Runbook(docs string) string {
 	return docs + "/operate/alerts#" + strings.ToLower(a.Name)
 }
 
-// Seconds returns a duration as Prometheus writes it.
-func Seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
+// seconds returns a duration as Prometheus writes it.
+func seconds(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
 
 // Handbook returns docs/operate/alerts.md.
 func Handbook() string {
